@@ -39,7 +39,8 @@ class Observation(Struct, frozen=True, kw_only=True):
     content after was read. commands: those that were open at some time in between, and whose folders contain the file.
     is_certain: False if none of them was open for a part of that time, so that another program may have written.
     n_writes: how many writes were completed in that time; None if that is not known. typed_by: whose unsaved document
-    had the new text before the file did. loaded_by: whose document had it then, or loaded it from the file.
+    had the new text before the file did. loaded_by: whose document had it then, or loaded it from the file. known_at:
+    when the content before was there for certain; that is before `began` if events were lost.
     """
 
     before_text: str | None
@@ -51,6 +52,7 @@ class Observation(Struct, frozen=True, kw_only=True):
     n_writes: int | None = 1
     typed_by: ByPerson | None = None
     loaded_by: ByPerson | None = None
+    known_at: float = math.inf
 
 
 class Part(Struct, frozen=True, kw_only=True):
@@ -117,9 +119,8 @@ def _saved_by(change: Observation, after: str | None, saves: Sequence[Save]) -> 
 
 
 def _part_of_programs(change: Observation, saves: Sequence[Save], lingering: Sequence[Command]) -> Part:
-    near = next(
-        (save for save in reversed(saves) if change.began - FORMATTER_S <= save.time <= change.read + SETTLE_S), None
-    )
+    since = min(change.began - FORMATTER_S, change.known_at)
+    near = next((save for save in reversed(saves) if since <= save.time <= change.read + SETTLE_S), None)
     persons = dict.fromkeys(person for person in (near and near.person, change.loaded_by) if person is not None)
     if not change.commands:  # row 4
         left = [_by_command(command) for command in lingering]  # R-BY-4

@@ -56,8 +56,8 @@ class Observed(Struct, frozen=True, kw_only=True):
     """A change that was read and is not written yet. A version is None if there was no file.
 
     before_data, after_data: the contents; None if they are not kept, or are in the store already. began, read,
-    is_certain, n_writes, typed_by, loaded_by: see attribution.Observation; on the steady clock. time: when it was read,
-    in seconds since the epoch. is_open: whether an editor has the file open. root: of the recorded folder.
+    is_certain, n_writes, typed_by, loaded_by, known_at: see attribution.Observation; on the steady clock. time: when it
+    was read, in seconds since the epoch. is_open: whether an editor has the file open. root: of the recorded folder.
     """
 
     path: str
@@ -77,6 +77,7 @@ class Observed(Struct, frozen=True, kw_only=True):
     is_open: bool = False
     found: Found = "event"
     gap: GapKind | None = None
+    known_at: float = math.inf
 
     @property
     def began_at(self) -> float:
@@ -285,7 +286,8 @@ class EntryWriter:
         return sum(not unsettled.has_author for unsettled in self._unsettled)
 
     def _saves_near(self, change: Observed) -> list[Save]:
-        return [save for save in self._saves.get(change.path, []) if save.time >= change.began - FORMATTER_S]
+        since = min(change.began - FORMATTER_S, change.known_at)
+        return [save for save in self._saves.get(change.path, []) if save.time >= since]
 
     def _parts(self, change: Observed, saves: Sequence[Save]) -> tuple[Part, ...]:
         needs_text = bool(saves)
@@ -299,6 +301,7 @@ class EntryWriter:
             n_writes=change.n_writes,
             typed_by=change.typed_by,
             loaded_by=change.loaded_by,
+            known_at=change.known_at,
         )
         followers = [
             other.observed

@@ -15,7 +15,7 @@ import stat
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -78,10 +78,20 @@ def _index_of(repository: git.Repository) -> git.Index | None:
         return None
 
 
+class Edge(NamedTuple):
+    """An edge of a command, and when it was: everything that had been written until then had been noticed."""
+
+    number: int
+    time: float  # on the steady clock
+
+
+_START = Edge(0, 0.0)
+
+
 class RecordedFolder:
     """See the module. `touch` is called with a path that may have changed."""
 
-    def __init__(self, root: str, facts: GitFacts | None, stream: EventStream | None, edge: int = 0) -> None:
+    def __init__(self, root: str, facts: GitFacts | None, stream: EventStream | None, edge: Edge = _START) -> None:
         """Args: stream: None if no folder can be watched. edge: the commands' current edge."""
         self.root = root
         self.repository = None if facts is None else facts.repository
@@ -89,7 +99,7 @@ class RecordedFolder:
         self.is_starting = True
         # When a change may have been made; see `certain_edge`:
         self.compared_edge = edge  # when the last complete comparison began
-        self.lost_edge: int | None = None  # the last one before events were lost; None after a comparison
+        self.lost_edge: Edge | None = None  # the last one before events were lost; None after a comparison
         self._n_losses = 0
         self._unwatched: set[str] = set()  # folders that cannot be watched
         self._unlisted: set[str] = set()  # folders that could not be listed
@@ -133,7 +143,7 @@ class RecordedFolder:
         has_barrier = self.stream is not None and self.stream.has_barrier
         return self.lost_edge is not None or not has_barrier or bool(self._unwatched)
 
-    def certain_edge(self, path: str, read_edge: int, found: Found) -> int:
+    def certain_edge(self, path: str, read_edge: Edge, found: Found) -> Edge:
         """The last edge of a command by which everything written to a file until then had been noticed.
 
         Args: read_edge: the edge at which all events had been read. found: how this change of the file was noticed.
@@ -145,7 +155,7 @@ class RecordedFolder:
             return self.lost_edge
         return read_edge if found == "event" else self.compared_edge
 
-    def note_loss(self, edge: int) -> None:
+    def note_loss(self, edge: Edge) -> None:
         """Note that events were lost. Args: edge: the one at which all events had been read."""
         self.lost_edge = edge if self.lost_edge is None else min(self.lost_edge, edge)
         self._n_losses += 1
@@ -378,7 +388,7 @@ class RecordedFolder:
 
     # --- comparison --------------------------------------------------------------------------------------------
 
-    def scan(self, edge: int, touch: Callable[[str], object]) -> Iterator[None]:
+    def scan(self, edge: Edge, touch: Callable[[str], object]) -> Iterator[None]:
         """Compare all files by their stamps, and watch all folders, in short steps.
 
         Args: edge: the commands' current edge. touch: called with each file that may have changed. It looks at the file

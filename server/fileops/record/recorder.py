@@ -69,7 +69,7 @@ from fileops.record.command_windows import CommandWindows, OpenCommands, covers
 from fileops.record.content import ReadFile, TextOf, Unreadable, is_secret, kept_ns, kind_of_content, read_file
 from fileops.record.disk_thread import DiskHangs, DiskThread
 from fileops.record.entries import EntryWriter, Observed
-from fileops.record.folder import GitFacts, ask_git, in_steps
+from fileops.record.folder import Edge, GitFacts, ask_git, in_steps
 from fileops.record.folder import RecordedFolder as Folder
 from fileops.record.staging import StagingWatch
 from fileops.record.store import MAX_AGE_S, NewerRecord, RecordStore, is_locked
@@ -135,13 +135,15 @@ class RecorderFailed(Exception):
 class _Touch(Struct):
     """A file that may have changed. began: when that was noticed. since: the last edge of a command before that.
 
-    earliest: a time at which it had not changed yet, or 0.0 if none is known. The thread may notice a change long after
-    it was made, even after its save was reported. n_writes: how many times a writer has finished since; None if
-    unknown. is_beside_git: whether a git that nobody is known to have run may have written it.
+    known_at: the time of that edge. earliest: a time at which it had not changed yet, or 0.0 if none is known. The
+    thread may notice a change long after it was made, even after its save was reported. n_writes: how many times a
+    writer has finished since; None if unknown. is_beside_git: whether a git that nobody is known to have run may have
+    written it.
     """
 
     began: float
     earliest: float
+    known_at: float
     since: int
     found: Found = "event"
     gap: GapKind | None = None
@@ -236,8 +238,7 @@ class Recorder:
         # Of the recorder's thread:
         self._writer: EntryWriter
         self._stream: EventStream | None = None
-        self._read_edge = 0  # everything written before this edge has been read
-        self._read_at = self._now()  # the time of that edge
+        self._read_edge = Edge(0, self._now())  # everything written before this edge has been read
         self._folders: dict[str, Folder] = {}
         self._faults: dict[str, _Fault] = {}  # by folder
         self._becoming: set[str] = set()  # folders in which a `.git` has appeared
@@ -794,7 +795,7 @@ class Recorder:
             return
         # Commits are noted from now on, so what is known now decides whether the folder was recorded before.
         earlier = self.store.known(root)
-        stream, edge = self._stream, self.windows.edge
+        stream, edge = self._stream, self._edge
         folder = self._ask_disk(root, lambda: Folder(root, facts, stream, edge))
         folder.on_nested = lambda nested: self._record_nested(folder, nested)
         folder.text_of = self.text_of
@@ -1066,7 +1067,7 @@ class Recorder:
         while folder.is_starting:
             yield
         changed: list[str] = []
-        for _ in self._each(folder.root, folder.scan(self.windows.edge, changed.append)):
+        for _ in self._each(folder.root, folder.scan(self._edge, changed.append)):
             while changed:
                 self._touch(changed.pop(), found="scan")
             yield
@@ -1159,7 +1160,7 @@ class Recorder:
         """Mark changed files as touched. They changed between the previous call at an edge and now."""
         if self._stream is None:
             return
-        edge, now = self.windows.edge, self._now()
+        edge = self._edge
         batch = self._stream.read()
         for event in batch.events:
             if event.name == _INDEX_LOCK:
@@ -1177,7 +1178,11 @@ class Recorder:
                 folder.note_loss(self._read_edge)
                 self._comparisons[folder.root] = self._comparing(folder)
                 self._guard(folder.root, lambda folder=folder: self._look_for_lock_of_git(folder))
-        self._read_edge, self._read_at = edge, now
+        self._read_edge = edge
+
+    @property
+    def _edge(self) -> Edge:
+        return Edge(self.windows.edge, self._now())
 
     def _note_lock_of_git(self, event: FolderEvent) -> None:
         for folder in self._folders.values():
@@ -1229,16 +1234,18 @@ class Recorder:
 
     def _new_touch(self, path: str, found: Found, gap: GapKind | None) -> _Touch:
         folder = self._folder_of(path)
-        since = self._read_edge if folder is None else folder.certain_edge(path, self._read_edge, found)
+        edge = self._read_edge if folder is None else folder.certain_edge(path, self._read_edge, found)
+        since, known_at = 0 if gap == "away" else edge.number, edge.time
         is_counted = found == "event"
         if folder is not None and (folder.needs_comparison or folder.is_in_unlisted(path)):
             is_counted = False
         n_writes = 0 if is_counted else None
-        earliest = self._read_at if is_counted else 0.0
+        earliest = self._read_edge.time if is_counted else 0.0
         if folder is not None and path not in folder.files:  # it may be one that could not be read, under another name
             for unread in (self._touched[other] for other in self._was_unread if self._folder_of(other) is folder):
-                since, earliest, n_writes = min(since, unread.since), min(earliest, unread.earliest), None
-        return _Touch(self._now(), earliest, 0 if gap == "away" else since, found, gap, n_writes=n_writes)
+                since, known_at = min(since, unread.since), min(known_at, unread.known_at)
+                earliest, n_writes = min(earliest, unread.earliest), None
+        return _Touch(self._now(), earliest, known_at, since, found, gap, n_writes=n_writes)
 
     # --- reading -----------------------------------------------------------------------------------------------
 
@@ -1348,7 +1355,7 @@ class Recorder:
             path=path, root=folder.root, before=before, after=after, before_data=None, after_data=data,
             began=touch.earliest or touch.began, read=self._now(), time=self._wall(), commands=open_commands.commands,
             is_certain=is_of_them, n_writes=touch.n_writes, typed_by=typist, loaded_by=loader,
-            is_open=bool(documents), found=touch.found, gap=touch.gap,
+            is_open=bool(documents), found=touch.found, gap=touch.gap, known_at=touch.known_at,
         )  # fmt: skip
 
     def _open_since(self, folder: Folder, path: str, touch: _Touch) -> OpenCommands:

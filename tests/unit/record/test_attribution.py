@@ -65,6 +65,8 @@ def save(time: float, text: str | None) -> Save:
         ("5 saved long before", change(SED), [save(7.9, "b")], [(by(SED), "command")]),
         ("5 left with unsaved text", twice(change(SED)), [save(11, None)], [(unsure(by(SED), ANA), "command")]),
         ("5 deleted as the editor left", change(SED, after=None), [save(11, None)], [(by(SED), "command")]),
+        ("5 events lost", replace(change(SED), known_at=6.0), [save(7, "m")], [(unsure(by(SED), ANA), "command")]),
+        ("6 saved before", replace(change(SED), known_at=6.0), [save(5.9, "m")], [(by(SED), "command")]),
         ("6", change(SED), [], [(by(SED), "command")]),
         ("6 deletion", change(SED, after=None), [], [(by(SED), "command")]),
         ("6 deletion after a save", change(SED, after=None), [save(9.0, "b")], [(by(SED), "command")]),

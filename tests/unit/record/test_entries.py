@@ -228,6 +228,19 @@ def test_file_that_an_editor_may_have_saved_before_it_left_may_be_the_persons(
     assert (entry.by, entry.settled) == (unsure(BY_MAKE, person), True)
 
 
+def test_save_long_before_a_change_is_noticed_may_be_in_it_if_events_were_lost() -> None:
+    """R-BY-1 (row 5): nothing is known of the file since before the save."""
+    store = RecordStore(None)
+    writer = EntryWriter(store, CommandWindows(), TurnRegistry(), lambda _entries: None)
+    person = ByPerson(session_id="editor", label="an editor")
+    writer.save("/p/a", Save(person=person, time=AT - 30, text="a\ntyped\n"))
+    writer.write(replace(observed("/p/a", "a\n", "a\ntyped\nmade\n", AT, MAKE), known_at=AT - 31, is_open=True))
+    writer.settle(AT + 60)
+    (entry,), _ = store.entries(LogQuery())
+    store.close()
+    assert (entry.by, entry.settled) == (unsure(BY_MAKE, person), True)
+
+
 def test_save_that_is_reported_after_a_later_change_was_read_is_the_persons() -> None:
     """R-BY-1: two commands write beside it, and the recorder reads both changes before the editor's message."""
     store = RecordStore(None)

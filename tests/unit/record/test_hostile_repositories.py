@@ -16,7 +16,7 @@ import pytest
 
 from fileops.platform.programs import find_program
 from fileops.record import git, git_process
-from fileops.record.folder import RecordedFolder, ask_git
+from fileops.record.folder import Edge, RecordedFolder, ask_git
 from fileops.record.ignored import IgnoreRules
 
 GIT = ("git", "-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false")
@@ -280,7 +280,7 @@ def record_and_change(it: Hostile) -> None:
             git.committed_blobs(folder.repository, list(folder.files))
     for name in ("new.txt", "d/new.txt"):
         IgnoreRules(root, folder.repository).is_ignored(f"{root}/{name}")
-    for _ in folder.scan(0, lambda _path: None):
+    for _ in folder.scan(Edge(0, 0.0), lambda _path: None):
         pass
 
 

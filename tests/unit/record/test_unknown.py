@@ -158,10 +158,10 @@ async def test_file_of_a_folder_that_cannot_be_watched_is_of_no_command_for_cert
     assert it.stream is not None
     add = it.stream.add
 
-    def add_some(path: str) -> None:
-        if path.endswith("inner"):
-            raise WatchError(folder=path, reason="no more watches", is_full=True)
-        add(path)
+    def add_some(folder: str) -> None:
+        if folder.endswith("inner"):
+            raise WatchError(folder=folder, reason="no more watches", is_full=True)
+        add(folder)
 
     it.stream.add = add_some
     await it.begin()
