@@ -117,9 +117,12 @@ def put_own(store: RecordStore, entry: Entry, contents: Contents) -> Entry:
 def _observed_by_others(store: RecordStore, entry: Entry) -> Sequence[Entry]:
     """Return the entries of the file that may be observations of an edit of this daemon, newest first."""
     newest, _ = store.entries(LogQuery(path=entry.path, limit=_N_LOOKED_AT), is_file=True)
+    if newest and newest[0].time <= entry.time and newest[0].after == entry.before and _is_known(entry.before):
+        return ()  # the edit follows it; an undo brings back what an earlier entry left
     for n, other in enumerate(newest):
         is_observed = other.evidence != "commit" and not other.undoes and other.undone_by is None
-        if other.recorder == store.recorder or not is_observed or other.time < entry.time - SAME_CHANGE_S:
+        is_recent = other.time >= entry.time - SAME_CHANGE_S and not store.is_earlier(other)
+        if other.recorder == store.recorder or not is_observed or not is_recent:
             return newest[:n]
     return newest
 

@@ -112,6 +112,20 @@ def test_own_edit_takes_its_part_of_what_another_daemon_observed(
     store.close()
 
 
+def test_undo_that_brings_back_what_another_daemon_observed_leaves_that_entry() -> None:
+    store = RecordStore(None)
+    observed = [("older", "old", USER, AT), ("old", "new", MAKE, AT + 1)]
+    for before, after, by, at in observed:
+        store.append(entry_of(before, after, by=by, at=at, recorder="other"), contents_of(before, after))
+    put_own(store, entry_of("new", "old", by=USER, at=AT + 2, evidence="commit"), contents_of("new", "old"))
+    found, _ = store.entries(LogQuery())
+    names = {version(content): content for content in ("older", "old", "new")}
+    assert [(names[entry.before], names[entry.after], entry.by) for entry in reversed(found)] == [
+        ("older", "old", USER), ("old", "new", MAKE), ("new", "old", USER),
+    ]  # fmt: skip
+    store.close()
+
+
 def test_own_edit_follows_an_edit_of_another_daemon_with_the_same_contents() -> None:
     """Two edits of one file to and fro, by two daemons, are edits of both."""
     store = RecordStore(None)
