@@ -14,6 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fileops.core import text
+from fileops.core.diff.contents import may_be_one_file
 from fileops.model.commits import Commit
 from fileops.model.digest import content_digest
 from fileops.model.record import (
@@ -209,7 +210,7 @@ class EntryWriter:
         """Handle the report that an editor saved this text."""
         self._saves[path] = [*self._saves.get(path, []), save][-20:]
         for closed in self._closed:
-            if closed.observed.path == path:
+            if closed.observed.path == path or self._may_contain(closed.observed, save):
                 self._revise(closed, save)
         for unsettled in self._unsettled:
             if unsettled.observed.path == path and not unsettled.has_author:
@@ -287,7 +288,21 @@ class EntryWriter:
 
     def _saves_near(self, change: Observed) -> list[Save]:
         since = min(change.began - FORMATTER_S, change.known_at)
-        return [save for save in self._saves.get(change.path, []) if save.time >= since]
+        near = [save for save in self._saves.get(change.path, []) if save.time >= since]
+        for path, saves in self._saves.items():
+            if path != change.path:
+                recent = (save for save in saves if save.time >= since and self._may_contain(change, save))
+                near += (replace(save, text=None) for save in recent)
+        return near
+
+    def _may_contain(self, change: Observed, save: Save) -> bool:
+        """Whether a new file of a command may be one that was saved under another name, which was never observed."""
+        if change.before is not None or not change.commands or save.text is None:
+            return False
+        made = self._text(change.after, change.after_data)
+        if made is None or 4 * len(made) < len(save.text):  # not worth a comparison: a command may make many files
+            return False
+        return may_be_one_file(_compared(save.text), _compared(made))
 
     def _parts(self, change: Observed, saves: Sequence[Save]) -> tuple[Part, ...]:
         needs_text = bool(saves)
@@ -582,6 +597,10 @@ class EntryWriter:
     def _counted(self, entry: Entry, before: bytes | None, after: bytes | None) -> Entry:
         added, removed = count_lines(before or b"", after or b"")
         return replace(entry, added=added, removed=removed)
+
+
+def _compared(text: str) -> bytes:
+    return text.replace("\r\n", "\n").encode("utf-8", "surrogatepass")
 
 
 def _half_of(entry: Entry) -> _Half:

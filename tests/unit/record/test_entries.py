@@ -241,6 +241,29 @@ def test_save_long_before_a_change_is_noticed_may_be_in_it_if_events_were_lost()
     assert (entry.by, entry.settled) == (unsure(BY_MAKE, person), True)
 
 
+@pytest.mark.parametrize("is_reported_first", [True, False])
+@pytest.mark.parametrize(
+    ("made", "is_of_person"), [("a\ntyped\n", True), ("a\r\ntyped\r\nmore\r\n", True), ("other\n", False)]
+)
+def test_new_file_of_a_command_with_the_text_of_a_save_may_be_the_saved_one(
+    made: str, *, is_of_person: bool, is_reported_first: bool
+) -> None:
+    """R-BY-1 (row 5). The command renamed it before anything was read under its name: it may be the last copy."""
+    store = RecordStore(None)
+    writer = EntryWriter(store, CommandWindows(), TurnRegistry(), lambda _entries: None)
+    person = ByPerson(session_id="editor", label="an editor")
+    steps = [
+        lambda: writer.save("/p/a", Save(person=person, time=AT, text="a\ntyped\n")),
+        lambda: writer.write(observed("/p/b", None, made, AT + 0.1, MAKE)),
+    ]
+    for step in steps if is_reported_first else steps[::-1]:
+        step()
+    writer.settle(AT + 60)
+    (entry,), _ = store.entries(LogQuery())
+    store.close()
+    assert (entry.by, entry.settled) == (unsure(BY_MAKE, person) if is_of_person else BY_MAKE, True)
+
+
 def test_save_that_is_reported_after_a_later_change_was_read_is_the_persons() -> None:
     """R-BY-1: two commands write beside it, and the recorder reads both changes before the editor's message."""
     store = RecordStore(None)

@@ -5,6 +5,7 @@ an edit. The changes of our own edits are known from their splices, and are neve
 """
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from itertools import accumulate
 
@@ -164,6 +165,13 @@ def is_of_word(data: bytes, at: int, fmt: TextFormat) -> bool:
     if not fmt.encoding.endswith("le"):
         unit = unit[::-1]
     return any(unit[1:]) or unit[:1] in _IN_WORDS
+
+
+def may_be_one_file(before: bytes, after: bytes) -> bool:
+    """Return whether one content may be a changed version of the other: half of its lines are the same."""
+    lines = Counter(line for line in before.split(b"\n") if line.strip())
+    shared = lines & Counter(after.split(b"\n"))
+    return lines.total() > 0 and shared.total() * 2 >= lines.total()
 
 
 def is_blank(data: bytes, fmt: TextFormat) -> bool:

@@ -23,7 +23,7 @@ from msgspec.structs import replace
 from fileops.concurrency.cancellation import CancelToken
 from fileops.core import text
 from fileops.core.decision import apply_decision
-from fileops.core.diff.contents import splices_between
+from fileops.core.diff.contents import may_be_one_file, splices_between
 from fileops.core.merge.undo import Undone
 from fileops.core.presentation.failures import failure_message, failure_text
 from fileops.core.presentation.outputs import with_permissions
@@ -65,7 +65,7 @@ from fileops.service.policy import Policy, question_about
 from fileops.service.restoration import Restoration, Undoer, planned_restoration, undone_file
 from fileops.service.rewind.files import FileRewind, executable_bit_without, is_usable, rewind_of_file, unknown_of
 from fileops.service.rewind.lineage import Lineages, follows_others
-from fileops.service.rewind.renames import Rename, may_be_one_file, renames_of
+from fileops.service.rewind.renames import Rename, renames_of
 from fileops.service.rewind.targets import MayRewind, entries_of, left_as_unsure, unsure_entries
 from fileops.service.rewind.unkept import UnkeptPlaces, entry_of_change
 from fileops.tracking.freshness import Freshness

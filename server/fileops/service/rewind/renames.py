@@ -6,7 +6,6 @@ exist twice. Or another file may have the first name by now; then the text would
 undone, or neither is.
 """
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
@@ -58,10 +57,3 @@ def _other_name(store: RecordStore, entry: Entry) -> str | None:
     undone = (store.entry(entry_id) for entry_id in entry.undoes)
     halves = (half for half in undone if half is not None and half.path == entry.path and half.kind != entry.kind)
     return name or next((of_half for half in halves if (of_half := _other_name(store, half)) is not None), None)
-
-
-def may_be_one_file(before: bytes, after: bytes) -> bool:
-    """Return whether one content may be a changed version of the other: half of its lines are the same."""
-    lines = Counter(line for line in before.split(b"\n") if line.strip())
-    shared = lines & Counter(after.split(b"\n"))
-    return lines.total() > 0 and shared.total() * 2 >= lines.total()
