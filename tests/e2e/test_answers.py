@@ -1,5 +1,6 @@
 """What a failed edit says beside the specified texts, so that the next call succeeds (R-ANS)."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -122,10 +123,11 @@ def test_change_after_the_lines_were_shown_is_refused_again(client: McpClient, f
 
 def test_edit_sent_before_the_lines_were_shown_does_not_count_them(client: McpClient, file: Path) -> None:
     """R-SENT-3: what an answer shows is not known to an edit that was sent before it."""
-    requests = [
-        client.start_tool("Edit", file_path=str(file), old_string="return 2", new_string="return 3") for _ in range(2)
-    ]
-    assert [client.answer(request)["result"]["isError"] for request in requests] == [True, True]
+    arguments = {"file_path": str(file), "old_string": "return 2", "new_string": "return 3"}
+    params = {"name": "Edit", "arguments": arguments}
+    requests = [{"jsonrpc": "2.0", "id": f"edit {n}", "method": "tools/call", "params": params} for n in range(2)]
+    client.send_bytes(b"".join(json.dumps(request).encode() + b"\n" for request in requests))  # read together
+    assert [client.answer(request["id"])["result"]["isError"] for request in requests] == [True, True]
 
 
 @pytest.mark.parametrize(
