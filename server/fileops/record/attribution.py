@@ -78,14 +78,14 @@ def attribute(
     later_began: `began` of the first later change of the file that may contain a save. A save since then is not
     certain to be a part of this change.
     """
-    before, after = _shown(change.before_text), _shown(change.after_text)
+    before, after = shown(change.before_text), shown(change.after_text)
     person = change.typed_by or _saved_by(change, after, saves)
     if person is not None:  # row 2
         return (_part_of_person(person, change, n_writes=1),)
     # A deletion with no later change is neither a formatter's nor half of a save by rename.
     is_removal = after is None and not later_texts
     rest = _part_of_programs(change, () if is_removal else saves, lingering)
-    later = {_shown(text) for text in later_texts}
+    later = {shown(text) for text in later_texts}
     has_room = change.n_writes is None or change.n_writes > 1  # else the one content is the one that was read
     between = [
         save
@@ -94,7 +94,7 @@ def attribute(
         and save.text is not None
         and change.began - EARLY_S <= save.time <= change.read + SETTLE_S
         and save.time + EARLY_S < later_began
-        and _shown(save.text) not in {before, after, *later}
+        and shown(save.text) not in {before, after, *later}
     ]
     if between and before is not None and after is not None:  # row 3
         first = _part_of_person(between[-1].person, change, n_writes=2)
@@ -113,7 +113,7 @@ def _saved_by(change: Observation, after: str | None, saves: Sequence[Save]) -> 
     if after is None:
         return None
     for save in reversed(saves):
-        if change.began - EARLY_S <= save.time <= change.read + SETTLE_S and _shown(save.text) == after:
+        if change.began - EARLY_S <= save.time <= change.read + SETTLE_S and shown(save.text) == after:
             return save.person
     return None
 
@@ -142,6 +142,6 @@ def _by_command(command: Command) -> ByCommand:
     return ByCommand(session_id=command.session_id, command_id=command.command_id, label=command.label)
 
 
-def _shown(text: str | None) -> str | None:
+def shown(text: str | None) -> str | None:
     """Return the text as an editor shows it."""
     return None if text is None else text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")

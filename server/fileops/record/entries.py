@@ -39,7 +39,7 @@ from fileops.model.record import (
     is_by_agent,
     unsure,
 )
-from fileops.record.attribution import FORMATTER_S, SETTLE_S, Observation, Part, Save, attribute
+from fileops.record.attribution import FORMATTER_S, SETTLE_S, Observation, Part, Save, attribute, shown
 from fileops.record.command_windows import CommandWindows
 from fileops.record.diffs import count_lines
 from fileops.record.other_daemons import Relation, joined, put_own, relation
@@ -50,7 +50,6 @@ SAME_WRITER_S = 2.0  # two changes of an unknown writer within it are one
 MOVED_S = 60.0  # between the readings of both names of a renamed file: a folder of thousands of them is read in seconds
 LEFT_S = 5.0  # an older unsettled entry belongs to no running daemon
 MAX_HALVES = 100_000  # of renames that wait for their other half
-MAX_BETWEEN = 20  # entries at the other name of a rename, since the rename
 
 
 class Observed(Struct, frozen=True, kw_only=True):
@@ -302,7 +301,7 @@ class EntryWriter:
         made = self._text(change.after, change.after_data)
         if made is None or 4 * len(made) < len(save.text):  # not worth a comparison: a command may make many files
             return False
-        return may_be_one_file(_compared(save.text), _compared(made))
+        return may_be_one_file(*((shown(each) or "").encode("utf-8", "surrogatepass") for each in (save.text, made)))
 
     def _parts(self, change: Observed, saves: Sequence[Save]) -> tuple[Part, ...]:
         needs_text = bool(saves)
@@ -502,12 +501,12 @@ class EntryWriter:
         """
         previous = self._store.previous(entry)
         if previous is not None and _is_save_by_rename(previous, entry):
-            self._unlink(self._other_half(previous))
+            self._unlink(self._store.other_half(previous))
             previous = replace(previous, by=entry.by, evidence=entry.evidence, turn_id=entry.turn_id, kept=entry.kept)
         elif previous is None or not _is_same_writer(previous, entry) or previous.moved_to or entry.moved_from:
             return entry
         if previous.before == entry.after:
-            left, arrived = self._other_half(previous), self._other_half(entry)
+            left, arrived = self._store.other_half(previous), self._store.other_half(entry)
             self._store.remove([previous.entry_id, entry.entry_id])
             self._relink(left, arrived, identity)
             return None
@@ -524,15 +523,6 @@ class EntryWriter:
         self._store.remove([entry.entry_id])
         self._store.replace(merged)
         return merged
-
-    def _other_half(self, entry: Entry) -> Entry | None:
-        """Return the entry that is linked with this one as the other half of a rename."""
-        name = entry.moved_to if entry.after is None else entry.moved_from
-        if name is None:
-            return None
-        at_name, _ = self._store.entries(LogQuery(path=name, limit=MAX_BETWEEN), is_file=True)
-        halves = (half for half in at_name if entry.path == (half.moved_to if half.after is None else half.moved_from))
-        return min(halves, key=lambda half: abs(half.time - entry.time), default=None)
 
     def _relink(self, left: Entry | None, arrived: Entry | None, identity: Identity | None) -> None:
         """Join two renames, or remove both, once the name between them has no entries left."""
@@ -597,10 +587,6 @@ class EntryWriter:
     def _counted(self, entry: Entry, before: bytes | None, after: bytes | None) -> Entry:
         added, removed = count_lines(before or b"", after or b"")
         return replace(entry, added=added, removed=removed)
-
-
-def _compared(text: str) -> bytes:
-    return text.replace("\r\n", "\n").encode("utf-8", "surrogatepass")
 
 
 def _half_of(entry: Entry) -> _Half:

@@ -363,7 +363,7 @@ class RecordStore:
         """Return the other half of the rename that an entry is half of; None if it is none, or the other is not known.
 
         A file can be renamed to and fro, so several entries may name each other. The halves of one rename are written
-        together, so each is the nearest one to the other.
+        together, so each is the nearest one to the other. Of an entry that was merged since it was read, there is none.
         """
         other = self._nearest_half(entry)
         back = None if other is None else self._nearest_half(other)
@@ -374,8 +374,9 @@ class RecordStore:
         if name is None:
             return None
         rows = self._rows(
-            f"SELECT {_COLUMNS} FROM entry WHERE path = ? AND {column} = ? ORDER BY ABS(seq - ?) LIMIT 1",
-            os.fsencode(name), os.fsencode(entry.path), self._seq_of(entry.entry_id),
+            f"SELECT {_COLUMNS} FROM entry WHERE path = ? AND {column} = ? "
+            "ORDER BY ABS(seq - (SELECT seq FROM entry WHERE entry_id = ?)) LIMIT 1",
+            os.fsencode(name), os.fsencode(entry.path), entry.entry_id,
         )  # fmt: skip
         return _entry_of(rows[0]) if rows else None
 

@@ -264,6 +264,18 @@ def test_new_file_of_a_command_with_the_text_of_a_save_may_be_the_saved_one(
     assert (entry.by, entry.settled) == (unsure(BY_MAKE, person) if is_of_person else BY_MAKE, True)
 
 
+def test_entry_that_was_merged_since_it_was_read_is_half_of_no_rename() -> None:
+    store = RecordStore(None)
+    writer = EntryWriter(store, CommandWindows(), TurnRegistry(), lambda _entries: None)
+    writer.write(observed("/p/a", "mine\n", None, AT, MAKE))
+    writer.write(observed("/p/b", None, "mine\n", AT, MAKE))
+    arrived, left = store.entries(LogQuery())[0]
+    assert (store.other_half(arrived), store.other_half(left)) == (left, arrived)
+    store.remove([arrived.entry_id])
+    assert store.other_half(arrived) is None
+    store.close()
+
+
 def test_save_that_is_reported_after_a_later_change_was_read_is_the_persons() -> None:
     """R-BY-1: two commands write beside it, and the recorder reads both changes before the editor's message."""
     store = RecordStore(None)
