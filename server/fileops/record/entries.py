@@ -357,11 +357,11 @@ class EntryWriter:
             unsettled.by = entry.by
             self._store.replace(entry)
             merged = self._merged(entry)
-            if merged is not None and merged.after is None:  # later entries may have waited for this author
-                newest = self._store.newest(entry.path)
-                if newest is not None and newest.entry_id != merged.entry_id:
-                    merged = self._merged(newest)
-        self._on_entries([*changed, *([] if merged is None else [merged])])
+            changed += [] if merged is None else [merged]
+            if merged is not None and merged.after is None:
+                following = self._merge_following(merged)
+                changed += [] if following is None else [following]
+        self._on_entries(changed)
 
     def _divided(self, entry: Entry, change: Observed, part: Part) -> tuple[Entry, Contents, Entry] | None:
         """Return the entry up to a text between its two contents, that text as content, and the rest of the entry."""
@@ -488,17 +488,19 @@ class EntryWriter:
         if identity is not None and entry.kind in {"create", "delete"}:
             entry = self._with_other_half(entry, identity)
         self._store.append(entry, contents)
-        if not entry.settled:
-            return entry
         return self._merged(entry, identity)
 
     def _merged(self, entry: Entry, identity: Identity | None = None) -> Entry | None:
         """Make one entry of this one and the one before, if the same writer made both. None if nothing is left.
 
+        An entry whose author is not certain yet waits until it is.
+
         Either both halves of a rename name each other or neither does: an undo that trusted one half alone would remove
         the last copy of a file. So nothing is merged across a rename to or from this name, and every other merge moves
         or removes the link. Args: identity: of the file whose name vanished.
         """
+        if not entry.settled:
+            return entry
         previous = self._store.previous(entry)
         if previous is not None and _is_save_by_rename(previous, entry):
             self._unlink(self._store.other_half(previous))
@@ -535,15 +537,21 @@ class EntryWriter:
         if left is not None and identity is not None:  # the file may be renamed again
             self._halves[identity] = _half_of(left)
 
+    def _merge_following(self, deletion: Entry) -> Entry | None:
+        """Merge the entry after a deletion, which may have waited for the author of the deletion.
+
+        Returns what is left of the two, the later one if they are not one change, or None.
+        """
+        following = self._store.following(deletion)
+        return None if following is None else self._merged(following)
+
     def _unlink(self, half: Entry | None) -> None:
         """Remove an entry's link to the other half, which no longer exists."""
         if half is None:
             return
         self._store.replace(replace(half, moved_to=None, moved_from=None))
-        newest = self._store.newest(half.path)
-        before = None if newest is None or half.after is not None else self._store.previous(newest)
-        if newest is not None and before is not None and before.entry_id == half.entry_id:
-            self._merged(newest)  # the rename was all that lay between the two
+        if half.after is None:
+            self._merge_following(half)  # the rename was all that lay between the two
 
     def _with_other_half(self, entry: Entry, identity: Identity) -> Entry:
         """Return the entry as half of a rename, if the same file had another name a moment ago, or has one now.

@@ -359,6 +359,14 @@ class RecordStore:
         )  # fmt: skip
         return _entry_of(rows[0]) if rows else None
 
+    def following(self, entry: Entry) -> Entry | None:
+        """The entry of the same file after this one, or None. Raises: UnknownId."""
+        rows = self._rows(
+            f"SELECT {_COLUMNS} FROM entry WHERE path = ? AND seq > ? ORDER BY seq LIMIT 1",
+            os.fsencode(entry.path), self._seq_of(entry.entry_id),
+        )  # fmt: skip
+        return _entry_of(rows[0]) if rows else None
+
     def other_half(self, entry: Entry) -> Entry | None:
         """Return the other half of the rename that an entry is half of; None if it is none, or the other is not known.
 
