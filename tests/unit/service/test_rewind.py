@@ -602,6 +602,20 @@ async def test_rewind_keeps_the_last_copy_of_a_removed_file_that_stays_because_o
     assert any(b"nowhere" in found and b"others" not in found for found in texts), texts
 
 
+async def test_rewind_keeps_the_other_name_of_a_file_that_the_target_changed_and_others_removed(
+    recording: Recording,
+) -> None:
+    """R-REW-3. Renamed and copied back at once, it was recorded as a change and a new file."""
+    text, outcome = b"nowhere\nelse\n", b"nowhere\nby agent\nelse\n"
+    recording.write(NEW, text, PERSON)
+    recording.write(NEW, outcome, COMMAND)
+    recording.write(B, outcome, COMMAND)
+    recording.write(NEW, None, OUTSIDE)
+    result = await recording.rewind("session_id", "agent")
+    assert recording.bench.on_disk(B) == outcome
+    assert {(conflict.file_path, conflict.reason) for conflict in result.conflicts} >= {(B, "overlaps")}
+
+
 async def test_rewind_of_two_renames_of_a_file_that_others_changed_leaves_all(recording: Recording) -> None:
     """The names between are not guessed."""
     recording.rename(A, NEW, AGENT)

@@ -180,6 +180,10 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
             entries = {entry.entry_id: (path, entry) for path, chosen in groups.items() for entry in chosen}
             for entry in unsure_entries(self.store, request.target):
                 entries.setdefault(entry.entry_id, (entry.path, entry))
+            for path in plans:
+                newest = self.store.newest(path)
+                if newest is not None and newest.kind == "delete" and not (newest.moved_to or newest.undoes):
+                    entries.setdefault(newest.entry_id, (path, newest))
             self._leave_changed_renames([found for found in entries.values() if self._has_left(found[1])], plans)
         conflicts += [*(conflict for file in plans.values() for conflict in file.rewind.conflicts), *unsure]
         files = [file for file in plans.values() if file.rewind.undone or file.change.has_effect]
@@ -287,7 +291,8 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
         the last copy of the text. If others have changed the file at the second name, the first name would duplicate
         its text.
 
-        Args: removals: those that the target made or may have made, with the present paths of their files.
+        Args: removals: those that the target made or may have made, and those by others of files that the target
+        changed, with the present paths of their files.
         """
         pairs = [(*removed, path) for removed, path in product(removals, tuple(plans))]
         while any(self._leaves_changed_rename(*pair, plans) for pair in pairs):
