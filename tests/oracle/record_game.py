@@ -627,9 +627,11 @@ class RecordGame:
         """What is not kept, `blame` and the log name the same changes of the present files.
 
         A line is one word here, so a line that is listed is of one of its place's entries, and the other way round.
-        Not so where a word came back: whose it is then, depends on whether one follows the file or the text.
+        Not so where a word came back: whose it is then, depends on whether one follows the file or the text. And where
+        an undo brought text back into a file that an agent renamed, only `blame` follows the rename.
         """
         entries = {entry["entry_id"]: entry for entry in await self._entries()}
+        renamed = {entry["path"] for entry in entries.values() if entry["moved_from"] and _is_by_agent(entry["by"])}
         unkept = await self._editor.call("fileops/unkept", {})
         listed = {file["file_path"]: file for file in unkept["files"]}
         for path in sorted({*listed, *map(str, self._files())}):
@@ -673,6 +675,8 @@ class RecordGame:
             for line, entry_id in owners.items():
                 entry = entries.get(entry_id or "")
                 if entry is None or not _is_by_agent(entry["by"]) or entry["kept"] or entry["undone_by"]:
+                    continue
+                if entry["path"] != path and path in renamed:
                     continue
                 require(
                     line in placed or line in vague or words[line - 1] in self._returned,
