@@ -172,6 +172,39 @@ async def test_save_by_rename_is_one_entry_of_the_editors_user(
     assert (shown["before_text"], shown["after_text"]) == (OLD, NEW)
 
 
+@pytest.mark.parametrize("n_blocks", [0, 1, 3])
+async def test_save_that_is_read_while_it_is_written_is_one_entry_of_the_editors_user(
+    editor: LspClient, folder: Path, n_blocks: int
+) -> None:
+    """As Vim saves with `backupcopy=yes`: first the file is empty, and then it has the first blocks of the text."""
+    file, text = folder / "a.py", NEW * 512
+    editor.open(file)
+    editor.change(file, text, version=2)
+    await editor.call("fileops/tracked", {})
+    file.write_text(text[: n_blocks * 512])
+    await entries(editor)  # reads the file
+    file.write_text(text)
+    editor.notify("textDocument/didSave", {"textDocument": {"uri": file.as_uri()}})
+    (entry,) = await settled(editor)
+    assert (entry["by"]["kind"], entry["kind"], entry["path"]) == ("person", "modify", str(file))
+    shown = await editor.call("fileops/entry", {"entry_id": entry["entry_id"]})
+    assert (shown["before_text"], shown["after_text"]) == (OLD, text)
+
+
+async def test_shorter_text_of_another_program_before_a_save_is_not_the_editors_users(
+    editor: LspClient, folder: Path
+) -> None:
+    file = folder / "a.py"
+    editor.open(file)
+    editor.change(file, NEW, version=2)
+    await editor.call("fileops/tracked", {})
+    file.write_text(NEW[:4])
+    await entries(editor)
+    file.write_text(NEW)
+    editor.notify("textDocument/didSave", {"textDocument": {"uri": file.as_uri()}})
+    assert [entry["by"]["kind"] for entry in await settled(editor)] == ["outside", "person"]
+
+
 @pytest.mark.parametrize("is_read_between", [False, True])
 async def test_saves_in_quick_succession_delete_nothing_and_are_the_editors_users(
     editor: LspClient, folder: Path, *, is_read_between: bool

@@ -47,6 +47,7 @@ from fileops.record.store import RecordStore
 from fileops.record.turns import TurnRegistry
 
 SAME_WRITER_S = 2.0  # two changes of an unknown writer within it are one
+_BLOCK = 512  # bytes; editors and file systems write in multiples of it
 MOVED_S = 60.0  # between the readings of both names of a renamed file: a folder of thousands of them is read in seconds
 LEFT_S = 5.0  # an older unsettled entry belongs to no running daemon
 MAX_HALVES = 100_000  # of renames that wait for their other half
@@ -358,7 +359,7 @@ class EntryWriter:
             self._store.replace(entry)
             merged = self._merged(entry)
             changed += [] if merged is None else [merged]
-            if merged is not None and merged.after is None:
+            if merged is not None:
                 following = self._merge_following(merged)
                 changed += [] if following is None else [following]
         self._on_entries(changed)
@@ -502,7 +503,7 @@ class EntryWriter:
         if not entry.settled:
             return entry
         previous = self._store.previous(entry)
-        if previous is not None and _is_save_by_rename(previous, entry):
+        if previous is not None and self._is_one_save(previous, entry):
             self._unlink(self._store.other_half(previous))
             previous = replace(previous, by=entry.by, evidence=entry.evidence, turn_id=entry.turn_id, kept=entry.kept)
         elif previous is None or not _is_same_writer(previous, entry) or previous.moved_to or entry.moved_from:
@@ -526,6 +527,21 @@ class EntryWriter:
         self._store.replace(merged)
         return merged
 
+    def _is_one_save(self, previous: Entry, entry: Entry) -> bool:
+        """Whether both are one save of an editor, which was read in the middle of it.
+
+        The editor renames the file, or removes it, and writes it again; or it empties the file, and writes it in whole
+        blocks. In between there is no file, or one with the first blocks of the saved text.
+        """
+        if not _can_be_part_of_save(previous, entry):
+            return False
+        if previous.after is None or previous.after.digest is None:
+            return previous.kind == "delete" and entry.kind == "create"
+        if entry.after is None or entry.after.digest is None:
+            return False
+        first, whole = self._store.content(previous.after.digest), self._store.content(entry.after.digest)
+        return first is not None and whole is not None and len(first) % _BLOCK == 0 and whole.startswith(first)
+
     def _relink(self, left: Entry | None, arrived: Entry | None, identity: Identity | None) -> None:
         """Join two renames, or remove both, once the name between them has no entries left."""
         if left is not None and arrived is not None:
@@ -537,12 +553,12 @@ class EntryWriter:
         if left is not None and identity is not None:  # the file may be renamed again
             self._halves[identity] = _half_of(left)
 
-    def _merge_following(self, deletion: Entry) -> Entry | None:
-        """Merge the entry after a deletion, which may have waited for the author of the deletion.
+    def _merge_following(self, entry: Entry) -> Entry | None:
+        """Merge the entry after this one, which may have waited for this one's author.
 
         Returns what is left of the two, the later one if they are not one change, or None.
         """
-        following = self._store.following(deletion)
+        following = self._store.following(entry)
         return None if following is None else self._merged(following)
 
     def _unlink(self, half: Entry | None) -> None:
@@ -650,15 +666,14 @@ def _following(other: Entry, change: Observed) -> Observed:
     return replace(change, before=before, before_data=None, gap=None if change.gap == "baseline" else change.gap)
 
 
-def _is_save_by_rename(previous: Entry, entry: Entry) -> bool:
-    """Whether both are one save of an editor that renames the file, or removes it, and writes it again."""
-    if (previous.kind, entry.kind) != ("delete", "create") or entry.time - previous.time > SAME_WRITER_S:
-        return False
+def _can_be_part_of_save(previous: Entry, entry: Entry) -> bool:
+    """Whether an entry is a save of an editor, and the one before it may have been made by that save, too."""
     is_save = entry.evidence == "save" and isinstance(entry.by, ByPerson) and entry.settled
     is_by_editor = isinstance(previous.by, ByOutside) or (
         previous.by != entry.by and entry.by in _candidates(previous.by)
     )
-    return is_save and is_by_editor and previous.gap is None and _can_be_one(previous, entry)
+    is_soon = entry.time - previous.time <= SAME_WRITER_S
+    return is_save and is_by_editor and is_soon and previous.gap is None and _can_be_one(previous, entry)
 
 
 def _is_withdrawal(undone: Sequence[Entry]) -> bool:
