@@ -505,7 +505,9 @@ class EntryWriter:
         previous = self._store.previous(entry)
         if previous is not None and self._is_one_save(previous, entry):
             self._unlink(self._store.other_half(previous))
-            previous = replace(previous, by=entry.by, evidence=entry.evidence, turn_id=entry.turn_id, kept=entry.kept)
+            if isinstance(previous.by, ByOutside):  # else a command may have written before the save, or after it
+                previous = replace(previous, by=entry.by, kept=entry.kept, turn_id=entry.turn_id)
+            previous = replace(previous, evidence=entry.evidence)
         elif previous is None or not _is_same_writer(previous, entry) or previous.moved_to or entry.moved_from:
             return entry
         if previous.before == entry.after:

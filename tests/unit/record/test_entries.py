@@ -264,6 +264,25 @@ def test_new_file_of_a_command_with_the_text_of_a_save_may_be_the_saved_one(
     assert (entry.by, entry.settled) == (unsure(BY_MAKE, person) if is_of_person else BY_MAKE, True)
 
 
+@pytest.mark.parametrize("commands", [(), (MAKE,)], ids=["no command", "command"])
+def test_save_in_the_middle_of_which_a_command_may_have_written_is_unsure(commands: tuple[Command, ...]) -> None:
+    """R-BY-1. The command wrote the file too, then renamed it, and copied it back: that is not the save's second half.
+
+    Nothing tells it from a save by rename that was read in the middle of it.
+    """
+    store = RecordStore(None)
+    writer = EntryWriter(store, CommandWindows(), TurnRegistry(), lambda _entries: None)
+    person = ByPerson(session_id="editor", label="an editor")
+    writer.write(replace(observed("/p/a", "old\n", None, AT, *commands), n_writes=2, is_open=True))
+    writer.save("/p/a", Save(person=person, time=AT, text="by make\ntyped\nold\n"))
+    writer.write(replace(observed("/p/a", None, "by make\ntyped\nold\n", AT + 0.1, *commands), is_open=True))
+    writer.settle(AT + 60)
+    (entry,), _ = store.entries(LogQuery())
+    store.close()
+    by = unsure(BY_MAKE, person) if commands else person
+    assert (entry.by, entry.kept, entry.settled) == (by, not commands, True)
+
+
 def test_entry_that_was_merged_since_it_was_read_is_half_of_no_rename() -> None:
     store = RecordStore(None)
     writer = EntryWriter(store, CommandWindows(), TurnRegistry(), lambda _entries: None)
