@@ -1,6 +1,7 @@
 """A person at a terminal: reviews, commands and history in Neovim, all by keys, against the real daemon."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -129,8 +130,9 @@ def test_history_works_by_keys(nvim: Neovim, tmp_path: Path) -> None:
         shop.terminal.command("w")
         shop.terminal.until("readfile('cart.py')[0] ==# '# typed since'")
         shop.terminal.command("Fileops history cart.py")
-        shop.terminal.shows("History", "3: ", "cart.py +2 −5")
-        shop.terminal.keys("3", "Enter")
+        shop.terminal.shows("History", "cart.py +2 −5", "(q or empty cancels)")
+        (number,) = re.findall(r"^(\d+): .* cart\.py \+2 −5", shop.terminal.text(), re.MULTILINE)
+        shop.terminal.keys(number, "Enter")
         shop.terminal.shows("2: Undo it")
         shop.terminal.keys("2", "Enter")
         shop.terminal.shows("undone (:Fileops redo takes that back)")

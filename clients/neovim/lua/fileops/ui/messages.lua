@@ -33,6 +33,7 @@ local function show(sentence, level, brief)
   if is_on_one_line() then
     local room = vim.o.columns - RESERVED
     local shown = M.fit(text, room)
+    vim.cmd.redraw() -- a list of `vim.ui.select` above would leave no room for it
     if shown ~= text then
       require('fileops.log').note(sentence)
       if brief then shown = M.fit('fileops: ' .. brief, room) end
