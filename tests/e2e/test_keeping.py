@@ -421,6 +421,33 @@ async def test_what_is_staged_as_it_is_counts_as_kept_and_other_changes_do_not(
     assert await _lines(editor, path) == [1, 3]
 
 
+async def test_executable_bit_counts_as_kept_when_it_is_committed(daemon: SharedDaemon, folder: Path) -> None:
+    """R-UI-3: with the text, or alone, as HEAD has it now."""
+    path = folder / "a.txt"
+    editor = await _edited(daemon, folder, ("two", "2"))
+    agent = await daemon.agent(folder, host="other")
+
+    async def set_bit(mode: int) -> None:
+        begun = await agent.call("fileops/beginCommand", {"label": "chmod"})
+        path.chmod(mode)
+        await agent.call("fileops/endCommand", {"command_id": begun["command_id"]})
+
+    async def kinds() -> list[str]:
+        files = (await _unkept(editor))["files"]
+        return [change["kind"] for file in files for change in file["changes"]]
+
+    await set_bit(0o755)
+    assert await kinds() == ["file", "changed"]
+    _git(folder, "commit", "-q", "-a", "-m", "second")
+    assert await kinds() == []
+    await set_bit(0o644)
+    await set_bit(0o755)
+    assert await kinds() == []
+    _git(folder, "switch", "-q", "-c", "other", "HEAD~")
+    await set_bit(0o755)
+    assert await kinds() == ["file"]
+
+
 @pytest.mark.parametrize("is_tracked", [True, False])
 async def test_deletion_counts_as_kept_when_it_is_committed(
     daemon: SharedDaemon, folder: Path, is_tracked: bool

@@ -8,7 +8,7 @@ import hashlib
 import os
 import stat
 import struct
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -26,6 +26,7 @@ _ENTRY = struct.Struct(">10I")
 _FLAGS = struct.Struct(">H")
 _EXTENDED, _NAME_MASK = 0x4000, 0xFFF
 _REGULAR, _FOLDER = 0o10, 0o4  # in the index, the upper bits of the mode: of a file that is not a link, and of a folder
+_PATHS_AT_ONCE = 100  # as arguments
 _SETTINGS_S = 10.0  # to read a few small files
 # What git reads first in a work tree. If one of these is a FIFO, git waits forever.
 _OWN_FILES = (
@@ -247,6 +248,26 @@ def committed_blobs(repository: Repository, paths: Iterable[str]) -> dict[str, C
         for path in wanted:
             head, index = (_blob_in(answer.read_line(_MAX_ANSWER_LINE)) for _ in range(2))
             found[path] = CommittedBlobs(head=head, index=index)
+    return found
+
+
+def committed_bits(repository: Repository, paths: Sequence[str]) -> dict[str, bool]:
+    """Return whether canonical paths are executable in HEAD. Those that are no files there are left out.
+
+    Raises: GitFailed, also if there is no commit.
+    """
+    found: dict[str, bool] = {}
+    head = os.fsencode(repository.root.rstrip("/")) + b"/"
+    if paths and _has_strange_files(repository.root):  # by now
+        raise GitFailed("what git would read is not a file")
+    for first in range(0, len(paths), _PATHS_AT_ONCE):
+        names = [path[len(os.fsdecode(head)) :] for path in paths[first : first + _PATHS_AT_ONCE]]
+        answer = ask(repository.root, "ls-tree", "-z", "--full-tree", "HEAD", "--", *names, deadline_s=_SETTINGS_S)
+        for line in answer.split(b"\0")[:-1]:  # "100755 blob OID", a tab, and the name
+            facts, _, name = line.partition(b"\t")
+            mode = facts.partition(b" ")[0]
+            if mode in {b"100755", b"100644"}:
+                found[os.fsdecode(head + name)] = mode == b"100755"
     return found
 
 

@@ -1,14 +1,16 @@
 """Finds changes that git already has: what a person has committed, or staged as it is, is decided. Worker threads.
 
-git is asked for every list, with one process for each work tree, so nothing can be out of date.
+git is asked for every list, with one process for each work tree, so nothing can be out of date. An executable bit
+counts once it is committed.
 """
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
 from fileops.core.merge.authorship import ChangedPlace, has_change
+from fileops.model.changes import is_executable
 from fileops.model.files import Snapshot
 from fileops.model.record import Staged
 from fileops.model.rewind import UnkeptChange
@@ -27,10 +29,11 @@ class UnkeptPlace(Struct, frozen=True):
 
 
 class GitState(Struct, frozen=True):
-    """What a work tree has of a file."""
+    """What a work tree has of a file. is_executable: in HEAD; None if it is not there, or was not asked for."""
 
     repository: git.Repository
     blobs: git.CommittedBlobs
+    is_executable: bool | None
 
 
 class CommittedFiles:
@@ -42,8 +45,11 @@ class CommittedFiles:
         self._repositories: dict[str, git.Repository] = {}
         self._answers: dict[str, tuple[tuple[object, ...], frozenset[str]]] = {}
 
-    def states_of(self, paths: Iterable[str]) -> dict[str, GitState]:
-        """Return what git has of files, by canonical path. Files that git knows nothing about are left out."""
+    def states_of(self, paths: Iterable[str], *, with_bit: Collection[str]) -> dict[str, GitState]:
+        """Return what git has of files, by canonical path. Files that git knows nothing about are left out.
+
+        Args: with_bit: those of them whose executable bit is asked for, which takes one more process.
+        """
         by_root: dict[str, list[str]] = {}
         for path in paths:
             if (root := git.top_of(os.path.dirname(path))) is not None:
@@ -59,8 +65,13 @@ class CommittedFiles:
                 found = git.committed_blobs(repository, inside)
             except GitFailed:  # then nothing counts as kept
                 continue
+            try:
+                bits = git.committed_bits(repository, [path for path in inside if path in with_bit])
+            except GitFailed:  # as without a commit
+                bits = {}
             states.update(
-                (path, GitState(repository, _decided(blobs, staged.get(path)))) for path, blobs in found.items()
+                (path, GitState(repository, _decided(blobs, staged.get(path)), bits.get(path)))
+                for path, blobs in found.items()
             )
         return states
 
@@ -75,11 +86,14 @@ class CommittedFiles:
             is_committed = _is_committed_link(path, state)
             return frozenset(found.change.change_id for found in places if is_committed)
         digest = snapshot.digest if snapshot.exists else None
-        made_of = (digest, state, tuple(found.change.change_id for found in places))
+        bit = None if snapshot.stamp is None else is_executable(snapshot.stamp.mode)
+        made_of = (digest, bit, state, tuple(found.change.change_id for found in places))
         known = self._answers.get(snapshot.path)
         if known is not None and known[0] == made_of:
             return known[1]
         answer = frozenset(_committed(places, snapshot, state, self._text_of))
+        if bit is not None and bit == state.is_executable:
+            answer |= {found.change.change_id for found in places if found.place is None and found.change.undoable}
         if len(self._answers) >= _MAX_FILES:
             self._answers.clear()
         self._answers[snapshot.path] = made_of, answer
@@ -99,7 +113,6 @@ def _committed(places: Sequence[UnkeptPlace], snapshot: Snapshot, state: GitStat
         return _committed_deletion(places, state) if None in blobs else ()
     sizes = dict(blob for blob in blobs if blob is not None)
     if git.blob_id(state.repository, snapshot.data) in sizes:
-        # git is not asked about an executable bit.
         return [found.change.change_id for found in places if found.place is not None or not found.change.undoable]
     contents = [text_of(snapshot.path, content) for content in git.read_blobs(state.repository, sizes).values()]
     return [

@@ -107,8 +107,13 @@ class UnkeptPlaces(Struct, frozen=True):
         Args: path: a canonical file path. folders: without a path, only what is in one of these.
         """
         paths = self._paths(folders) if path is None else [path]
-        in_git = {} if self.committed is None else self.committed.states_of(paths)
-        found = [file for each in paths if (file := self._file(each, session_id, turn_id, in_git)) is not None]
+        lineages = {each: self.lineage(each) for each in paths}
+        in_git: Mapping[str, GitState] = {}
+        if self.committed is not None:
+            with_bit = {each for each, lineage in lineages.items() if any(map(is_of_mode, filter(_is_open, lineage)))}
+            in_git = self.committed.states_of(paths, with_bit=with_bit)
+        files = (self._file(each, lineage, session_id, turn_id, in_git) for each, lineage in lineages.items())
+        found = [file for file in files if file is not None]
         with_changes = [file for file in found if file.changes]
         listed = sorted(found, key=lambda file: not file.changes)[:MAX_FILES]  # what is only undone may be left out
         return UnkeptResult(
@@ -131,10 +136,14 @@ class UnkeptPlaces(Struct, frozen=True):
         return sorted(path for path in paths if _is_in(path, folders))
 
     def _file(
-        self, path: str, session_id: SessionName | None, turn_id: str | None, in_git: Mapping[str, GitState]
+        self,
+        path: str,
+        lineage: Sequence[Entry],
+        session_id: SessionName | None,
+        turn_id: str | None,
+        in_git: Mapping[str, GitState],
     ) -> UnkeptFile | None:
         snapshot = self._read(path)
-        lineage = self.lineage(path)
         places = self._places_in(lineage, snapshot)
         if self.committed is not None and (state := in_git.get(path)) is not None and places:
             committed = self.committed.among(places, path, snapshot, state)
@@ -214,7 +223,7 @@ class UnkeptPlaces(Struct, frozen=True):
 
     def _all_places_in(self, lineage: Sequence[Entry], snapshot: Snapshot | None) -> list[UnkeptPlace]:
         """Return the places of entries that are not kept as a whole, also those places that are kept."""
-        unkept = [entry for entry in lineage if not entry.kept and entry.undone_by is None]
+        unkept = list(filter(_is_open, lineage))
         if not unkept:
             return []
         if snapshot is None:
@@ -397,11 +406,7 @@ class UnkeptPlaces(Struct, frozen=True):
             in_use = {
                 entry_id for found in left if found.change.change_id not in whole for entry_id in found.change.entry_ids
             }
-            done = [
-                entry.entry_id
-                for entry in lineage
-                if not entry.kept and entry.undone_by is None and entry.entry_id not in in_use
-            ]
+            done = [entry.entry_id for entry in lineage if _is_open(entry) and entry.entry_id not in in_use]
             n_entries += self.store.keep(keep_id, done)
         return KeepOutcome(
             keep_id=keep_id if n_changes else None, n_entries=n_entries, n_changes=n_changes, paths=frozenset(groups)
@@ -505,10 +510,14 @@ def _is_in(path: str, folders: tuple[str, ...] | None) -> bool:
     return folders is None or any(is_inside(folder, path) for folder in folders)
 
 
+def _is_open(entry: Entry) -> bool:
+    """Whether it is neither kept nor undone."""
+    return not entry.kept and entry.undone_by is None
+
+
 def _is_arrival(entry: Entry) -> bool:
     """Whether an agent gave a file this name, and that is not decided."""
-    is_open = not entry.kept and entry.undone_by is None
-    return is_open and entry.kind == "create" and entry.moved_from is not None
+    return _is_open(entry) and entry.kind == "create" and entry.moved_from is not None
 
 
 def _is_rename(entry: Entry) -> bool:
@@ -610,7 +619,7 @@ def _operation(changes: Sequence[UnkeptChange], lineage: Sequence[Entry], snapsh
 
 def _moved_from(lineage: Sequence[Entry]) -> str | None:
     """Return the file's earlier name, if an agent renamed it and that is not kept yet."""
-    moves = (entry for entry in lineage if entry.moved_from is not None and not entry.kept and entry.undone_by is None)
+    moves = (entry for entry in lineage if entry.moved_from is not None and _is_open(entry))
     return next((entry.moved_from for entry in moves), None)
 
 
