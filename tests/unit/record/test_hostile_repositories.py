@@ -92,7 +92,7 @@ def helpers(it: Hostile) -> None:
 
 
 def aliases(it: Hostile) -> None:
-    names = ("rev-parse", "ls-files", "cat-file", "config", "check-attr")
+    names = ("rev-parse", "ls-files", "ls-tree", "cat-file", "config", "check-attr", "diff-index")
     it.config(**{f"alias.{name}": f"!{it.program}" for name in names})
 
 
