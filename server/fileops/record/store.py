@@ -675,6 +675,15 @@ class RecordStore:
         rows = self._rows("SELECT body FROM turn WHERE turn_id = ?", turn_id)
         return msgspec.msgpack.decode(rows[0][0], type=Turn) if rows else None
 
+    def newest_turn(self, session_id: SessionName) -> Turn | None:
+        """Return a session's newest turn. This does not count its entries, of which there can be thousands."""
+        rows = self._rows(
+            f"SELECT body FROM turn WHERE session_id = ? AND ({_HAS_HOST_ID.format('session_id')} OR began >= ?) "
+            "ORDER BY began DESC, rowid DESC LIMIT 1",
+            session_id, self.named_since,
+        )  # fmt: skip
+        return msgspec.msgpack.decode(rows[0][0], type=Turn) if rows else None
+
     def turns(
         self,
         *,

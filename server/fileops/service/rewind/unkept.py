@@ -302,8 +302,8 @@ class UnkeptPlaces(Struct, frozen=True):
         if author is None:
             return False
         session_id = session_of(author.by)
-        newest = [] if session_id is None else self.store.turns(session_ids=(session_id,), limit=1)
-        return not newest or newest[0].turn.began <= entry.time
+        newest = None if session_id is None else self.store.newest_turn(session_id)
+        return newest is None or newest.began <= entry.time
 
     def _undone_agent(self, undo: Entry) -> Entry | None:
         """Return the newest agent's entry that this undo took back.
