@@ -5,7 +5,8 @@ something.
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate, pairwise
 
 from msgspec import Struct
@@ -17,6 +18,8 @@ from fileops.core.merge.texts import ContentOf, StepTexts
 from fileops.core.text import detect_format, newline_of, split_lines
 from fileops.model.files import TextFormat
 from fileops.model.rewind import FileStep
+
+_Splice = tuple[int, int, int, int, bytes]  # see _splices_of_lines
 
 
 class OwnedLines(Struct, frozen=True):
@@ -82,17 +85,24 @@ def own_places(
     if present is None:  # the file was deleted
         ids = tuple(step.step_id for step in steps if step.step_id in chosen)
         return [ChangedPlace(1, 0, 0, 0, rewound or b"", ids)]
-    by_place = _splices_of_lines(rewound or b"", present, is_created=rewound is None)
-    mine = [number for number, step in enumerate(steps) if step.step_id in chosen]
-    # A single chosen step owns all places.
-    pieces = pieces_of(steps, present, StepTexts(content_of), undoes or {}) if len(mine) > 1 else []
+    by_place = list(_splices_of_lines(rewound or b"", present, is_created=rewound is None))
+    mine = {number for number, step in enumerate(steps) if step.step_id in chosen}
+    moved = _moved_lines(by_place, rewound or b"", present)
+    pieces: Sequence[Piece] = ()
+    if len(mine) > 1 or moved:  # else the single chosen step owns all places
+        pieces = pieces_of(steps, present, StepTexts(content_of), undoes or {})
+    if moved:
+        of_others = [owners.isdisjoint(mine) for owners in _owners_by_line(pieces, present)]
+        fixed = [line for line in moved if of_others[line]]
+        by_others = list(_splices_of_lines(rewound or b"", present, is_created=False, fixed=fixed))
+        by_place = min(by_place, by_others, key=lambda places: _n_lines(places, of_others))
     starts = [0, *accumulate(piece.n_bytes for piece in pieces)]
     places: list[ChangedPlace] = []
     for first_line, n_lines, start, end, removed in by_place:
         # From the piece that begins before the place to the last one that begins in it, or at its end.
         first, stop = max(bisect_left(starts, start) - 1, 0), bisect_right(starts, end)
         near = between(pieces[first:stop], start, end, at=starts[first])
-        owners = {piece.owner for piece in near} & set(mine)
+        owners = {piece.owner for piece in near} & mine
         ids = tuple(steps[number].step_id for number in sorted(owners or mine))
         places.append(ChangedPlace(first_line, n_lines, start, end, removed, ids))
     return places
@@ -211,16 +221,50 @@ def _n_different(content: bytes, other: bytes) -> int:
     return sum(i_stop - i + j_stop - j for i, i_stop, j, j_stop in changed_ranges(old, new))
 
 
-def _splices_of_lines(before: bytes, present: bytes, *, is_created: bool) -> Iterator[tuple[int, int, int, int, bytes]]:
-    """Yield (first line, number of lines, start, end) in the present content, and the lines before, for each run."""
+def _moved_lines(places: Sequence[_Splice], before: bytes, present: bytes) -> list[int]:
+    """Return the lines of the present content, 0-based, that a comparison finds at another place before.
+
+    A rewind puts text that others wrote between its lines beside what it restores, and a comparison cannot know which
+    of the two has moved. Blank lines do not count, nor those of which there are several.
+    """
+    fmt = detect_format(present)
+    removed = {line for *_, before_it in places for line in _lines(before_it, TextFormat(encoding=fmt.encoding))}
+    if not removed:
+        return []
+    lines, n_before = _lines(present, fmt), Counter(_lines(before, detect_format(before)))
+    added = (n for first_line, n_lines, *_ in places for n in range(first_line - 1, first_line - 1 + n_lines))
+    return [n for n in added if lines[n] in removed and n_before[lines[n]] == 1 and not is_blank(lines[n], fmt)]
+
+
+def _n_lines(places: Iterable[_Splice], counted: Sequence[bool]) -> int:
+    return sum(sum(counted[first_line - 1 : first_line - 1 + n_lines]) for first_line, n_lines, *_ in places)
+
+
+def _splices_of_lines(
+    before: bytes, present: bytes, *, is_created: bool, fixed: Sequence[int] = ()
+) -> Iterator[_Splice]:
+    """Yield (first line, number of lines, start, end) in the present content, and the lines before, for each run.
+
+    fixed: lines of the present content, 0-based, that are unchanged, as far as their order is.
+    """
     fmt, fmt_before = detect_format(present), detect_format(before)
     old, new = _lines(before, fmt_before), _lines(present, fmt)
     if is_created:
         yield 1, len(new), 0, len(present), b""
         return
     starts = list(accumulate(map(len, new), initial=len(fmt.bom)))
-    for i, i_stop, j, j_stop in changed_ranges(old, new):
-        yield j + 1, j_stop - j, starts[j], starts[j_stop], b"".join(old[i:i_stop])
+    i_at = j_at = 0
+    unchanged = [(i, fixed[n]) for i, n in _unchanged_lines(old, [new[line] for line in fixed]).items()]
+    for i_fixed, j_fixed in (*unchanged, (len(old), len(new))):
+        for i, i_stop, j, j_stop in changed_ranges(old[i_at:i_fixed], new[j_at:j_fixed]):
+            yield (
+                j_at + j + 1,
+                j_stop - j,
+                starts[j_at + j],
+                starts[j_at + j_stop],
+                b"".join(old[i_at + i : i_at + i_stop]),
+            )
+        i_at, j_at = i_fixed + 1, j_fixed + 1
 
 
 def _lines(data: bytes, fmt: TextFormat) -> list[bytes]:

@@ -54,6 +54,55 @@ def test_line_belongs_to_the_newest_change_of_a_word(contents: tuple[bytes, ...]
     assert _owners(*contents) == owners
 
 
+def test_line_of_others_that_a_rewind_has_elsewhere_is_in_no_place() -> None:
+    """Then an undo of one place alone would remove it, and one of another would double it."""
+    other = b"s\no\nt\na\none\ntwo\nthree\nb\n"
+    contents = [
+        b"one\ntwo\nthree\n",
+        b"x\ny\n",
+        b"s\nt\none\ntwo\nthree\n",
+        b"s\nt\na\none\ntwo\nthree\n",
+        b"s\nt\na\none\ntwo\nthree\nb\n",
+        other,
+    ]
+    steps, chosen = _steps(*contents), {"e1", "e2", "e3", "e4"}
+    rewound = rewind_file(steps, chosen, other, KNOWN.get).content or b""
+    assert rewound.index(b"o\n") > 0  # after `one`, though it is before it now
+    places = _places(steps, chosen, other)
+    assert without_places(other, places) == rewound
+    for place in places:
+        assert (b"o" in other[place.start : place.end].split(b"\n"), b"o" in place.removed.split(b"\n")) == (
+            False,
+            False,
+        )
+
+
+def test_no_line_of_others_is_in_a_place_at_random() -> None:
+    """Several changes write, remove and write again; some of them are chosen."""
+    for seed in range(600):
+        dice = random.Random(f"places {seed}")
+        contents, removed, n_written = [[b"%d" % n for n in range(5)]], list[bytes](), 5
+        for _ in range(dice.randint(2, 8)):
+            lines = list(contents[-1])
+            for _ in range(dice.randint(1, 3)):
+                at = dice.randint(0, len(lines))
+                stop = at + dice.choice((0, 0, 1, 1, 3, 5))
+                removed += lines[at:stop]
+                again = [line for line in removed if line not in lines and dice.random() < 0.1]
+                lines[at:stop] = again[:1] or [b"%d" % n_written]
+                n_written += 1
+            contents.append(lines)
+        texts = [b"".join(line + b"\n" for line in lines) for lines in contents]
+        steps = _steps(*texts)
+        chosen = {step.step_id for step in steps if dice.random() < 0.6} or {"e1"}
+        rewound = rewind_file(steps, chosen, texts[-1], KNOWN.get).content or b""
+        places, owners = _places(steps, chosen, texts[-1]), _owners(*texts)
+        assert without_places(texts[-1], places) == rewound, seed
+        for place in places:
+            for line in range(place.first_line - 1, place.first_line - 1 + place.n_lines):
+                assert owners[line] in chosen or contents[-1][line] not in rewound.splitlines(), seed
+
+
 def test_line_of_unrecorded_text_belongs_to_none() -> None:
     steps = _steps(OLD, OLD.replace(b"two", b"2"))
     lines = owners_of_lines(steps, b"typed\n" + OLD.replace(b"two", b"2"), KNOWN.get)
