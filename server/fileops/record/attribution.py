@@ -12,7 +12,6 @@ import math
 from collections.abc import Sequence
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from fileops.model.record import OUTSIDE, By, ByCommand, ByPerson, BySession, Command, Evidence, KnownBy, unsure
 
@@ -81,32 +80,30 @@ def attribute(
     before, after = shown(change.before_text), shown(change.after_text)
     person = change.typed_by or _saved_by(change, after, saves)
     if person is not None:  # row 2
-        return (_part_of_person(person, change, n_writes=1),)
+        # Further writes may mean that a command wrote some of it.
+        is_alone = not change.commands or change.n_writes == 1
+        by = person if is_alone else unsure(*map(_by_command, change.commands), person)
+        return (Part(by=by, evidence="save"),)
     # A deletion with no later change is neither a formatter's nor half of a save by rename.
     is_removal = after is None and not later_texts
     rest = _part_of_programs(change, () if is_removal else saves, lingering)
     later = {shown(text) for text in later_texts}
     has_room = change.n_writes is None or change.n_writes > 1  # else the one content is the one that was read
+    # An editor may report a save with what was typed since, and with what a command wrote before it. So if commands
+    # were open, no text is known to be that of the save alone.
     between = [
         save
         for save in saves
         if has_room
+        and not change.commands
         and save.text is not None
         and change.began - EARLY_S <= save.time <= change.read + SETTLE_S
         and save.time + EARLY_S < later_began
         and shown(save.text) not in {before, after, *later}
     ]
     if between and before is not None and after is not None:  # row 3
-        first = _part_of_person(between[-1].person, change, n_writes=2)
-        return (replace(first, text=between[-1].text), rest)
+        return (Part(by=between[-1].person, evidence="save", text=between[-1].text), rest)
     return (rest,)
-
-
-def _part_of_person(person: ByPerson, change: Observation, *, n_writes: int) -> Part:
-    """Return the part that an editor saved. Further writes may mean that a command wrote some of it."""
-    if change.commands and (change.n_writes is None or change.n_writes > n_writes):
-        return Part(by=unsure(*map(_by_command, change.commands), person), evidence="save")
-    return Part(by=person, evidence="save")
 
 
 def _saved_by(change: Observation, after: str | None, saves: Sequence[Save]) -> ByPerson | None:
