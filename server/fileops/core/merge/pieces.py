@@ -291,8 +291,11 @@ def _by_words(
     """Return the pieces of what an undo brought back, in which no comparison has matched some words of the old text.
 
     Words that are of different pieces may be one word side by side, and an undo may bring them back in another order.
-    So the words left on both sides are matched one by one. A blank belongs to the word before it.
+    So the words left on both sides are matched one by one. A blank belongs to the word before it. So does the end of
+    its line, even if the comparison took that for the end of another line.
     """
+    newline = newline_of(fmt)
+    ends = (return_of(fmt) + newline, newline)
     owners: dict[bytes, list[int]] = {}
     for splice in splices:
         at = splice.start
@@ -301,14 +304,23 @@ def _by_words(
                 owners.setdefault(word, []).append(piece.owner)
             at += piece.n_bytes
     result: list[Piece] = []
+    is_in_line = False  # after a word that was matched here
     for kept, _, splice in _cut(pieces, splices):
-        result += (piece for piece, _ in kept)
+        for piece, start in kept:
+            n_end = next((len(end) for end in ends if old.startswith(end, start)), 0)
+            if is_in_line and 0 < n_end <= piece.n_bytes:
+                result.append(Piece(n_end, result[-1].owner, number))
+                result += [_part(piece, n_end, piece.n_bytes)] if n_end < piece.n_bytes else ()
+            else:
+                result.append(piece)
+            is_in_line = is_in_line and not piece.n_bytes
         for word in () if splice is None else words_of(splice.new, fmt):
             if result and is_blank(word, fmt):
                 owner = result[-1].owner
             else:
                 owner = owners[word].pop(0) if owners.get(word) else number
             result.append(Piece(len(word), owner, number))
+            is_in_line = not word.endswith(newline)
     return result
 
 

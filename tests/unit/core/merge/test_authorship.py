@@ -77,6 +77,18 @@ def test_line_of_others_that_a_rewind_has_elsewhere_is_in_no_place() -> None:
         )
 
 
+def test_line_that_an_undo_brings_back_among_others_belongs_to_its_author() -> None:
+    """A comparison takes the end of a line that is gone for its end. The file was deleted and made again, twice."""
+    texts = [
+        "9 10 11 12", "9 13 10 11 12", "9 13 10 11 12 14", "9 13 10 11 14 15 17", "27 9 13 10 11 14 15 17", None, "43",
+        "28 44 9 49 16 13 20 10 29 11 14 15", "28 44 9 63 16 13 20 10 29 11 14 15", None,
+        "28 44 9 63 16 20 10 29 11 12",
+    ]  # fmt: skip
+    contents = [None if text is None else b"".join(b"%b\n" % line.encode() for line in text.split()) for text in texts]
+    owners = _owners(*contents, undoes={"e10": ("e1", "e2", "e3", "e9")})
+    assert (owners[3], owners[-1]) == ("e8", None)
+
+
 def test_no_line_of_others_is_in_a_place_at_random() -> None:
     """Several changes write, remove and write again; some of them are chosen."""
     for seed in range(600):
