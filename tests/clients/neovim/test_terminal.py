@@ -142,6 +142,18 @@ def test_history_works_by_keys(nvim: Neovim, tmp_path: Path) -> None:
         nvim.wait_for(lambda: shop.cart.read_text() == "# typed since\n" + both, "the redo")
 
 
+def test_message_after_a_list_of_choices_waits_for_no_key(nvim: Neovim, tmp_path: Path) -> None:
+    """Until a key is pressed, Neovim would answer no request."""
+    with scene(nvim, tmp_path) as shop:
+        say = "function() require('fileops.ui.messages').info('done') end"
+        shop.terminal.command(f"lua vim.ui.select({{'one', 'two'}}, {{}}, {say})")
+        shop.terminal.shows("2: two")
+        shop.terminal.keys("1", "Enter")
+        shop.terminal.until("mode() ==# 'n'")
+        shop.terminal.shows("fileops: done")
+        shop.terminal.shows_no("Press ENTER")
+
+
 def test_quitting_neovim_during_a_review_writes_nothing(nvim: Neovim, tmp_path: Path) -> None:
     with scene(nvim, tmp_path) as shop:
         pid = int(shop.terminal.ask("luaeval('require(\"fileops.client.process\").client().rpc.pid()')"))
