@@ -257,17 +257,17 @@ def committed_bits(repository: Repository, paths: Sequence[str]) -> dict[str, bo
     Raises: GitFailed, also if there is no commit.
     """
     found: dict[str, bool] = {}
-    head = os.fsencode(repository.root.rstrip("/")) + b"/"
+    root = repository.root.rstrip("/") + "/"
     if paths and _has_strange_files(repository.root):  # by now
         raise GitFailed("what git would read is not a file")
     for first in range(0, len(paths), _PATHS_AT_ONCE):
-        names = [path[len(os.fsdecode(head)) :] for path in paths[first : first + _PATHS_AT_ONCE]]
+        names = [path.removeprefix(root) for path in paths[first : first + _PATHS_AT_ONCE]]
         answer = ask(repository.root, "ls-tree", "-z", "--full-tree", "HEAD", "--", *names, deadline_s=_SETTINGS_S)
         for line in answer.split(b"\0")[:-1]:  # "100755 blob OID", a tab, and the name
             facts, _, name = line.partition(b"\t")
             mode = facts.partition(b" ")[0]
             if mode in {b"100755", b"100644"}:
-                found[os.fsdecode(head + name)] = mode == b"100755"
+                found[root + os.fsdecode(name)] = mode == b"100755"
     return found
 
 

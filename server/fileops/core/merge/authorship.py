@@ -6,10 +6,11 @@ something.
 
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import accumulate, pairwise
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from fileops.core.diff.contents import is_blank, line_spans
 from fileops.core.diff.lines import changed_ranges
@@ -18,8 +19,6 @@ from fileops.core.merge.texts import ContentOf, StepTexts
 from fileops.core.text import detect_format, newline_of, split_lines
 from fileops.model.files import TextFormat
 from fileops.model.rewind import FileStep
-
-_Splice = tuple[int, int, int, int, bytes]  # see _splices_of_lines
 
 
 class OwnedLines(Struct, frozen=True):
@@ -43,6 +42,11 @@ class ChangedPlace(Struct, frozen=True):
     end: int
     removed: bytes
     entry_ids: tuple[str, ...]
+
+    @property
+    def lines(self) -> range:
+        """Its lines in the present content, 0-based."""
+        return range(self.first_line - 1, self.first_line - 1 + self.n_lines)
 
 
 def owners_of_lines(
@@ -85,26 +89,26 @@ def own_places(
     if present is None:  # the file was deleted
         ids = tuple(step.step_id for step in steps if step.step_id in chosen)
         return [ChangedPlace(1, 0, 0, 0, rewound or b"", ids)]
-    by_place = list(_splices_of_lines(rewound or b"", present, is_created=rewound is None))
+    found = list(_changed_lines(rewound or b"", present, is_created=rewound is None))
     mine = {number for number, step in enumerate(steps) if step.step_id in chosen}
-    moved = _moved_lines(by_place, rewound or b"", present)
+    moved = _moved_lines(found, rewound or b"", present)
     pieces: Sequence[Piece] = ()
     if len(mine) > 1 or moved:  # else the single chosen step owns all places
         pieces = pieces_of(steps, present, StepTexts(content_of), undoes or {})
     if moved:
         of_others = [owners.isdisjoint(mine) for owners in _owners_by_line(pieces, present)]
         fixed = [line for line in moved if of_others[line]]
-        by_others = list(_splices_of_lines(rewound or b"", present, is_created=False, fixed=fixed))
-        by_place = min(by_place, by_others, key=lambda places: _n_lines(places, of_others))
+        other = list(_changed_lines(rewound or b"", present, is_created=False, fixed=fixed))
+        found = min(found, other, key=lambda places: sum(of_others[line] for place in places for line in place.lines))
     starts = [0, *accumulate(piece.n_bytes for piece in pieces)]
     places: list[ChangedPlace] = []
-    for first_line, n_lines, start, end, removed in by_place:
+    for place in found:
         # From the piece that begins before the place to the last one that begins in it, or at its end.
-        first, stop = max(bisect_left(starts, start) - 1, 0), bisect_right(starts, end)
-        near = between(pieces[first:stop], start, end, at=starts[first])
+        first, stop = max(bisect_left(starts, place.start) - 1, 0), bisect_right(starts, place.end)
+        near = between(pieces[first:stop], place.start, place.end, at=starts[first])
         owners = {piece.owner for piece in near} & mine
         ids = tuple(steps[number].step_id for number in sorted(owners or mine))
-        places.append(ChangedPlace(first_line, n_lines, start, end, removed, ids))
+        places.append(replace(place, entry_ids=ids))
     return places
 
 
@@ -133,12 +137,12 @@ def shared_places(
     line_after = _unchanged_lines(_lines(rewound, detect_format(rewound)), new)
     starts = list(accumulate(map(len, new), initial=len(fmt.bom)))
     found: list[ChangedPlace] = []
-    for first_line, n_lines, _, _, removed in _splices_of_lines(before or b"", rewound, is_created=before is None):
-        runs = _runs(range(first_line - 1, first_line - 1 + n_lines), owners, line_after)
+    for place in _changed_lines(before or b"", rewound, is_created=before is None):
+        runs = _runs(place.lines, owners, line_after)
         for number, lines in enumerate(runs):
             first, stop = line_after[lines[0]], line_after[lines[-1]] + 1
             ids = tuple(steps[n].step_id for n in sorted(set[int]().union(*(owners[line] for line in lines))))
-            replaced = removed if number == 0 else b""  # by all of them together
+            replaced = place.removed if number == 0 else b""  # by all of them together
             found.append(ChangedPlace(first + 1, stop - first, starts[first], starts[stop], replaced, ids))
     return found
 
@@ -221,49 +225,40 @@ def _n_different(content: bytes, other: bytes) -> int:
     return sum(i_stop - i + j_stop - j for i, i_stop, j, j_stop in changed_ranges(old, new))
 
 
-def _moved_lines(places: Sequence[_Splice], before: bytes, present: bytes) -> list[int]:
+def _moved_lines(places: Sequence[ChangedPlace], before: bytes, present: bytes) -> list[int]:
     """Return the lines of the present content, 0-based, that a comparison finds at another place before.
 
     A rewind puts text that others wrote between its lines beside what it restores, and a comparison cannot know which
     of the two has moved. Blank lines do not count, nor those of which there are several.
     """
     fmt = detect_format(present)
-    removed = {line for *_, before_it in places for line in _lines(before_it, TextFormat(encoding=fmt.encoding))}
+    removed = {line for place in places for line in _lines(place.removed, TextFormat(encoding=fmt.encoding))}
     if not removed:
         return []
     lines, n_before = _lines(present, fmt), Counter(_lines(before, detect_format(before)))
-    added = (n for first_line, n_lines, *_ in places for n in range(first_line - 1, first_line - 1 + n_lines))
+    added = (n for place in places for n in place.lines)
     return [n for n in added if lines[n] in removed and n_before[lines[n]] == 1 and not is_blank(lines[n], fmt)]
 
 
-def _n_lines(places: Iterable[_Splice], counted: Sequence[bool]) -> int:
-    return sum(sum(counted[first_line - 1 : first_line - 1 + n_lines]) for first_line, n_lines, *_ in places)
-
-
-def _splices_of_lines(
+def _changed_lines(
     before: bytes, present: bytes, *, is_created: bool, fixed: Sequence[int] = ()
-) -> Iterator[_Splice]:
-    """Yield (first line, number of lines, start, end) in the present content, and the lines before, for each run.
+) -> Iterator[ChangedPlace]:
+    """Yield the runs of lines in which the two contents differ, without the changes that made them.
 
     fixed: lines of the present content, 0-based, that are unchanged, as far as their order is.
     """
     fmt, fmt_before = detect_format(present), detect_format(before)
     old, new = _lines(before, fmt_before), _lines(present, fmt)
     if is_created:
-        yield 1, len(new), 0, len(present), b""
+        yield ChangedPlace(1, len(new), 0, len(present), b"", ())
         return
     starts = list(accumulate(map(len, new), initial=len(fmt.bom)))
     i_at = j_at = 0
     unchanged = [(i, fixed[n]) for i, n in _unchanged_lines(old, [new[line] for line in fixed]).items()]
     for i_fixed, j_fixed in (*unchanged, (len(old), len(new))):
         for i, i_stop, j, j_stop in changed_ranges(old[i_at:i_fixed], new[j_at:j_fixed]):
-            yield (
-                j_at + j + 1,
-                j_stop - j,
-                starts[j_at + j],
-                starts[j_at + j_stop],
-                b"".join(old[i_at + i : i_at + i_stop]),
-            )
+            first, stop, gone = j_at + j, j_at + j_stop, old[i_at + i : i_at + i_stop]
+            yield ChangedPlace(first + 1, stop - first, starts[first], starts[stop], b"".join(gone), ())
         i_at, j_at = i_fixed + 1, j_fixed + 1
 
 

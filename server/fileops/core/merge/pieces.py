@@ -307,8 +307,8 @@ def _by_words(
     is_in_line = False  # after a word that was matched here
     for kept, _, splice in _cut(pieces, splices):
         for piece, start in kept:
-            n_end = next((len(end) for end in ends if old.startswith(end, start)), 0)
-            if is_in_line and 0 < n_end <= piece.n_bytes:
+            n_end = next((len(end) for end in ends if old.startswith(end, start)), 0) if is_in_line else 0
+            if 0 < n_end <= piece.n_bytes:
                 result.append(Piece(n_end, result[-1].owner, number))
                 result += [_part(piece, n_end, piece.n_bytes)] if n_end < piece.n_bytes else ()
             else:

@@ -1,7 +1,7 @@
 """Finds changes that git already has: what a person has committed, or staged as it is, is decided. Worker threads.
 
-git is asked for every list, with one process for each work tree, so nothing can be out of date. An executable bit
-counts once it is committed.
+git is asked for every list, so nothing can be out of date: with one process for each work tree, and another one if an
+executable bit is listed. Such a bit counts once it is committed.
 """
 
 import os

@@ -180,8 +180,8 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
             entries = {entry.entry_id: (path, entry) for path, chosen in groups.items() for entry in chosen}
             for entry in unsure_entries(self.store, request.target):
                 entries.setdefault(entry.entry_id, (entry.path, entry))
-            for path in plans:
-                newest = self.store.newest(path)
+            for path, file in plans.items():
+                newest = None if file.change.plan.snapshot.exists else self.store.newest(path)
                 if newest is not None and newest.kind == "delete" and not (newest.moved_to or newest.undoes):
                     entries.setdefault(newest.entry_id, (path, newest))
             self._leave_changed_renames([found for found in entries.values() if self._has_left(found[1])], plans)
