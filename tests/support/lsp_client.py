@@ -6,7 +6,9 @@ A test of SUITE leaves a record of its messages (tests/e2e/conftest.py), for tes
 import asyncio
 import functools
 import json
+import logging
 import os
+import socket
 import sys
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
@@ -16,6 +18,7 @@ from typing import Any
 import pytest
 from lsprotocol import types
 from pygls.exceptions import FeatureRequestError
+from pygls.io_ import run_async
 from pygls.protocol import (
     JsonRPCNotification,
     JsonRPCRequestMessage,
@@ -25,6 +28,8 @@ from pygls.protocol import (
 from pytest_lsp import ClientServerConfig, LanguageClient, LanguageClientProtocol
 from pytest_lsp.client import register_lsp_features
 
+from fileops.compose import embedded
+from fileops.compose.own_parts import OwnParts
 from support.ending import IS_MEASURED
 from support.patience import PATIENCE_S
 from support.rawclient import DAEMON
@@ -141,7 +146,52 @@ def _putter(queue: "asyncio.Queue[Json]") -> Callable[[Any], None]:
     return put
 
 
-CONFIG = ClientServerConfig(server_command=[sys.executable, "-m", "fileops"], client_factory=FileOpsClient)
+class _Embedded:
+    """In place of a server's process: the same connection, on this event loop (compose/embedded.py)."""
+
+    def __init__(self, peer: socket.socket) -> None:
+        self.task = asyncio.ensure_future(embedded.serve(peer, OwnParts()))
+
+    @property
+    def returncode(self) -> int | None:
+        return 0 if self.task.done() else None
+
+    def kill(self) -> None:
+        self.task.cancel()
+
+    terminate = kill
+
+    async def wait(self) -> int:
+        await asyncio.wait([self.task])
+        return 0
+
+
+class EmbeddedConfig(ClientServerConfig):
+    """A session whose server runs in this process, over a socket pair. For tests that are not about the process."""
+
+    async def start(self, devtools: str | None = None) -> Any:
+        client = self.client_factory()
+        ours, theirs = socket.socketpair()
+        for end in (ours, theirs):
+            end.setblocking(False)
+        client._server = _Embedded(theirs)
+        reader, writer = await asyncio.open_connection(sock=ours, limit=1 << 26)
+        client.protocol.set_writer(writer)
+        reading = run_async(
+            stop_event=client._stop_event,
+            reader=reader,
+            protocol=client.protocol,
+            logger=logging.getLogger(__name__),
+            error_handler=client.report_server_error,
+        )
+        client._async_tasks.append(asyncio.create_task(reading))
+        return client
+
+
+IS_EMBEDDED = os.environ.get("FILEOPS_TEST_PROCESSES") != "1"
+CONFIG = (EmbeddedConfig if IS_EMBEDDED else ClientServerConfig)(
+    server_command=[sys.executable, "-m", "fileops"], client_factory=FileOpsClient
+)
 
 
 @asynccontextmanager
@@ -149,7 +199,8 @@ async def serving(
     *options: str, command: tuple[str, ...] = DAEMON, env: dict[str, str] | None = None
 ) -> AsyncGenerator[FileOpsClient]:
     """A session's server with these options and variables of the environment; it is shut down, or killed."""
-    config = ClientServerConfig(
+    is_plain = IS_EMBEDDED and command == DAEMON and not options and not env
+    config = (EmbeddedConfig if is_plain else ClientServerConfig)(
         [*command, *options], client_factory=FileOpsClient, server_env={**os.environ, **(env or {})}
     )
     client: Any = await config.start()
