@@ -9,17 +9,20 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from fileops.attach.handshake import control_line
+from fileops.attach.hook import EDITS, READS
 from fileops_client.sync import FileOpsClient
 from support import scripted_language_server
 from support.daemon_process import FILEOPS, Place
 from support.mcp_client import McpClient, mcp_client, modern_meta, texts_of
 from support.patience import PATIENCE_S, wait_until
+from support.payloads import all_payloads
 
 BASH: dict[str, Any] = {"hook_event_name": "PostToolUse", "tool_name": "Bash"}
 PROMPT: dict[str, Any] = {"hook_event_name": "UserPromptSubmit", "prompt": "go on"}
@@ -292,6 +295,65 @@ def test_output_counts_for_nothing_that_it_does_not_have(
     path = file.parent / ("secret.pem" if "pem" in command else "g.txt")
     refused = agent.tool("Edit", file_path=str(path), old_string="nothing like it", new_string="x")
     assert texts_of(refused)[0].startswith(("File has not been read yet", "<tool_use_error>Agents may not read"))
+
+
+# --- what is refused, and to whom (R-COMP-26) ----------------------------------------------------------------------
+
+OWN: dict[str, Any] = {"transcript_path": "/t", "prompt_id": "p", "cwd": "/"}
+PAYLOADS = all_payloads()
+
+
+def reason_of(answer: dict[str, Any] | None) -> object:
+    return None if answer is None else answer["hookSpecificOutput"].get("permissionDecisionReason")
+
+
+@pytest.mark.usefixtures("agent")
+def test_built_in_tool_is_refused_in_a_session_that_has_ours(here: Place, file: Path) -> None:
+    event = {**OWN, "hook_event_name": "PreToolUse", "tool_input": {"file_path": str(file)}}
+    for tool, ours in (("Edit", "Edit"), ("Write", "Write"), ("MultiEdit", "Edit"), ("Read", "Read")):
+        answer = report(here, {**event, "tool_name": tool})
+        assert reason_of(answer) == f"Use mcp__fileops__{ours}."
+
+
+def test_nothing_is_refused_in_favour_of_a_tool_that_the_caller_does_not_have(here: Place, file: Path) -> None:
+    """No session of ours belongs to a caller, although others are connected."""
+    with ExitStack() as clients:
+        for session in ("c1", "c3"):  # the process alone does not name the session
+            env = {**here.env, "CLAUDE_CODE_SESSION_ID": session}
+            clients.enter_context(mcp_client(file.parent, env=env)).begin(host="claude-code")
+        for payloads in PAYLOADS.values():
+            host = payloads.hook if payloads.hook in EDITS else "claude"
+            for event in payloads.events:
+                if event.get("tool_name") in EDITS[host] | READS[host]:
+                    assert given(here, host, event) is None
+
+
+@pytest.mark.usefixtures("agent")
+def test_other_host_that_names_our_session_is_refused_nothing(here: Place) -> None:
+    """Copilot CLI, VS Code and Cursor load Claude Code's hooks, and may run below it."""
+    for name in ("copilot_cli", "vscode_agent_host", "cursor"):
+        for event in PAYLOADS[name].events:
+            keys = {key: "c1" for key in ("session_id", "sessionId", "conversation_id") if key in event}
+            assert given(here, "claude", {**event, **keys}) is None
+
+
+def given(here: Place, host: str, event: dict[str, Any]) -> object:
+    done = subprocess.run(
+        (*FILEOPS, "mcp", "hook", host),
+        input=json.dumps(event).encode(),
+        env=here.process_env,
+        capture_output=True,
+        timeout=PATIENCE_S,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    return json.loads(done.stdout) if done.stdout else None
+
+
+def test_built_in_tool_is_not_refused_without_a_daemon(here: Place, file: Path) -> None:
+    event = {**OWN, "hook_event_name": "PreToolUse", "tool_name": "Edit", "tool_input": {"file_path": str(file)}}
+    assert hook(here, event) is None
+    assert here.daemons() == []
 
 
 # --- an id that another program names ------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ import pytest
 
 from hosts.hosts import CONVERSATION_S, HOSTS, Host, Place, Start
 from hosts.scripted_model import Call, Result, Say, ScriptedModel, Step, offered_name, serving
+from support import daemon_process
 from support.patience import PATIENCE_S
 from support.pictures import picture
 
@@ -67,9 +68,16 @@ def started(start: Start, place: Place) -> Generator[tuple[subprocess.Popen[byte
 
 
 @contextmanager
-def placed(folder: Path, model: ScriptedModel, *, home: str = "home", socket: str = "") -> Generator[Place]:
+def placed(
+    folder: Path,
+    model: ScriptedModel,
+    *,
+    home: str = "home",
+    socket: str = "",
+    daemon: daemon_process.Place | None = None,
+) -> Generator[Place]:
     with serving(model):
-        place = Place(folder / home, folder / "project", model.port, socket)
+        place = Place(folder / home, folder / "project", model.port, socket, daemon)
         place.home.mkdir(exist_ok=True)
         place.project.mkdir(exist_ok=True)
         yield place
@@ -148,7 +156,12 @@ def story(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     (folder / "project").mkdir()
     script = steps(folder / "project", host)
     model = ScriptedModel(list(script.values()))
-    with placed(folder, model) as place, running(host, place) as (process, log):
+    # A shared daemon: only there does a hook know whether the session has our tools.
+    with (
+        daemon_process.place() as daemon,
+        placed(folder, model, daemon=daemon) as place,
+        running(host, place) as (process, log),
+    ):
         process.wait(CONVERSATION_S)
         output = log.read_text(encoding="utf-8", errors="replace")
         assert len(model.results) == len(script) - 1, f"the conversation ended early: {output[-3000:]}"

@@ -22,12 +22,12 @@ MAX_UMASK = 0o777
 _T = TypeVar("_T", bound=str)
 Protocol = Literal["lsp", "mcp"]
 Role = Literal["editor", "agent"]
-Command = Literal["status", "stop", "outcome", "notices", "reset", "record"]
+Command = Literal["status", "stop", "outcome", "notices", "reset", "record", "companion"]
 Reason = Literal["attach", "uid", "confined", "full", "exhausted", "retiring", "bad"]
 
 PROTOCOLS: tuple[Protocol, ...] = ("lsp", "mcp")
 ROLES: tuple[Role, ...] = ("editor", "agent")
-COMMANDS: tuple[Command, ...] = ("status", "stop", "outcome", "notices", "reset", "record")
+COMMANDS: tuple[Command, ...] = ("status", "stop", "outcome", "notices", "reset", "record", "companion")
 # What the environment may say about the agent's host. Nothing else is sent, since it contains secrets.
 _HINTS = {"session": "CLAUDE_CODE_SESSION_ID", "project": "CLAUDE_PROJECT_DIR"}
 HOST_MARKERS = {"CLAUDECODE": "claude-code", "GEMINI_CLI": "gemini-cli", "OPENCODE": "opencode"}

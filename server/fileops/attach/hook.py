@@ -67,18 +67,37 @@ def main(host: str) -> int:
     try:
         deadline = time.monotonic() + MAX_WAIT_S
         event = _parsed(_read_input(STDIN, deadline))
-        if (answer := answer_to(host, event)) is None:
+        answer = refusal_of(host, event, deadline)
+        if answer is None:
             record(host, event, deadline)
             answer = shown_change(host, event) or shared_answer(host, event, deadline)
         if answer is not None:
             _print(json.dumps(answer).encode("ascii") + b"\n")
     except Unusable as error:
         sys.stderr.write(f"fileops-server mcp hook: {error}\n")
+    except Exception as error:  # noqa: BLE001 - some hosts refuse the tool if a hook ends with another status
+        sys.stderr.write(f"fileops-server mcp hook: {' '.join(f'{type(error).__name__}: {error}'.split())}\n")
     return 0
 
 
+def refusal_of(host: str, event: dict[str, Any], deadline: float) -> dict[str, Any] | None:
+    """Return the answer that refuses a built-in tool in favour of one of ours, or None to let the host continue.
+
+    Other hosts load the same hooks, and a server may not have started: nothing is refused in favour of a tool that the
+    caller does not have.
+    """
+    answer = answer_to(host, event)
+    if answer is None:
+        return None
+    from fileops.attach import hooked_session
+    from fileops.attach.callers import caller_of
+
+    caller = caller_of(host, event)
+    return answer if caller.is_own and hooked_session.has_tools(caller, deadline) else None
+
+
 def answer_to(host: str, event: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the answer that refuses a built-in tool, or None to let the host continue."""
+    """Return the answer that would refuse a built-in tool, or None for another event or tool."""
     name = _name_of(event)
     if name not in EVENTS:
         return None

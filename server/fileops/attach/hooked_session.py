@@ -10,6 +10,9 @@ from fileops.attach.handshake import Command, control_line
 from fileops.attach.starter import NotAttached, ask
 
 if TYPE_CHECKING:
+    import socket
+
+    from fileops.attach.callers import Caller
     from fileops.attach.hook_record import Report
 
 MARGIN_S = 0.1  # the daemon gives up earlier than the hook, so that what it counts as reported is printed
@@ -34,6 +37,44 @@ def reset(host: str, session: str, deadline: float) -> None:
 def record(host: str, session: str, report: "Report", deadline: float) -> None:
     """Report where a turn or a command begins or ends, and wait until the daemon knows it."""
     _answer("record", host, session, deadline, report)
+
+
+def has_tools(caller: "Caller", deadline: float) -> bool:
+    """Return whether a server of ours is connected for the calling session."""
+    report = {"event": "owner"}
+    return companion(caller, report, deadline - time.monotonic() - MARGIN_S).get("is_connected") is True
+
+
+def companion(caller: "Caller", report: Mapping[str, object], within_s: float) -> dict[str, Any]:
+    """Return the daemon's answer about the host's own tools; {} without one."""
+    from fileops.attach.bodies import BadBody, body_bytes_of, packed, unpacked
+
+    if not caller.own_id or within_s <= 0:
+        return {}
+    deadline, body = time.monotonic() + within_s, packed(report)
+    line = control_line("companion", host=caller.session_host, session=caller.own_id, body_bytes=len(body))
+    try:
+        attached = ask(find_address(None, os.environ), line + body, within_s)
+        if attached is None:
+            return {}
+        with attached.connection as connection:
+            if not attached.answer.is_ok:
+                return {}
+            return unpacked(_received(connection, body_bytes_of(attached.answer.fields), deadline))
+    except (AttachRefused, NotAttached, OSError, BadBody):
+        return {}
+
+
+def _received(connection: "socket.socket", n_bytes: int, deadline: float) -> bytes:
+    """Raises: OSError, if the daemon sends less in time."""
+    body = bytearray()
+    while len(body) < n_bytes:
+        connection.settimeout(max(deadline - time.monotonic(), MARGIN_S))
+        chunk = connection.recv(n_bytes - len(body))
+        if not chunk:
+            raise ConnectionError
+        body += chunk
+    return bytes(body)
 
 
 def _answer(

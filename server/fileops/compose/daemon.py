@@ -156,6 +156,12 @@ class SharedDaemonState(DaemonState):
             await asyncio.to_thread(self._parts.recorder.record, cwd, found.connection.name)
         await note_report(self._parts.workspace.work, self._working_session(found, cwd), checked)
 
+    async def companion(self, hook: "Hook", report: Mapping[str, object]) -> Mapping[str, object]:
+        if report.get("event") != "owner" or self._is_forged(hook):
+            return {}
+        found = await self._session_of(hook, ancestors_of(hook.pid))
+        return {"is_connected": found is not None and isinstance(found.connection, McpConnection)}
+
     def _is_forged(self, hook: "Hook") -> bool:
         """Return whether a hook names a connected session of a host that has not started the hook."""
         names = self.hub.sessions.connections_of(hook.own_id)

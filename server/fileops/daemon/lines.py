@@ -1,4 +1,4 @@
-"""The lines exchanged with a client before its session, over a non-blocking socket."""
+"""What is exchanged with a client before its session, over a non-blocking socket: lines, and the bodies of requests."""
 
 import asyncio
 import select
@@ -7,6 +7,7 @@ from contextlib import suppress
 
 from fileops.attach.handshake import LINE_S, MAX_LINE_BYTES
 
+_CHUNK_BYTES = 1 << 18
 LINGER_S = 2.0  # for a client to close its end after the daemon did
 
 
@@ -21,6 +22,17 @@ async def received_line(connection: socket.socket) -> bytes | None:
             return None
         line += connection.recv(n_bytes)
     return line
+
+
+async def received_body(connection: socket.socket, n_bytes: int) -> bytes | None:
+    """Return the bytes that follow the line; None if the client is gone."""
+    loop, body = asyncio.get_running_loop(), bytearray()
+    while len(body) < n_bytes:
+        chunk = await loop.sock_recv(connection, min(n_bytes - len(body), _CHUNK_BYTES))
+        if not chunk:
+            return None
+        body += chunk
+    return bytes(body)
 
 
 def has_hung_up(connection: socket.socket) -> bool:

@@ -16,6 +16,7 @@ from typing import assert_never
 
 from fileops import __version__
 from fileops.attach.address import Address
+from fileops.attach.bodies import BadBody, body_bytes_of, packed, unpacked
 from fileops.attach.handshake import (
     ATTACH,
     LINE_S,
@@ -33,7 +34,7 @@ from fileops.attach.handshake import (
 )
 from fileops.concurrency.delivery import Delivery
 from fileops.daemon.connections import MAX_CONNECTIONS, AttachedClient, Connections, described
-from fileops.daemon.lines import client_closed, has_hung_up, received_line, send
+from fileops.daemon.lines import client_closed, has_hung_up, received_body, received_line, send
 from fileops.daemon.peer import PeerProcess, is_exhaustion, peer_of, refusal_of
 from fileops.daemon.shared_service import SharedService
 from fileops.rpc.standard_io import BROKEN
@@ -268,7 +269,10 @@ class Listener:
         with Delivery() as delivery:
             try:
                 try:
-                    answer = await self._answer_of(request, peer)
+                    if request.command == "companion":
+                        answer = await self._companion(connection, request, peer)
+                    else:
+                        answer = await self._answer_of(request, peer)
                 except BadRequest as fault:
                     answer = refusal_line("bad", f"{fault}.")
                 await send(connection, answer)
@@ -303,8 +307,22 @@ class Listener:
             case "record":
                 await self._record(request, peer)
                 return control_answer_line()
+            case "companion":
+                raise BadRequest("companion is answered with a body")
             case _:
                 assert_never(request.command)
+
+    async def _companion(self, connection: socket.socket, request: ControlRequest, peer: PeerProcess) -> bytes:
+        """Return the line and the body that answer a hook about its host's own tools. Raises: BadRequest, OSError."""
+        hook = hook_of(request, peer.pid)
+        try:
+            async with asyncio.timeout(LINE_S):
+                body = await received_body(connection, body_bytes_of(request.params))
+            report = {} if body is None else unpacked(body)
+        except BadBody as fault:
+            raise BadRequest(str(fault)) from None
+        answer = packed(await self._service.companion(hook, report))
+        return control_answer_line(body_bytes=len(answer)) + answer
 
     async def _notices(self, request: ControlRequest, peer: PeerProcess) -> list[str]:
         """Take the texts for a hook. They count as reported once they have been sent: see _control."""

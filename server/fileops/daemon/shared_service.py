@@ -46,6 +46,10 @@ class SharedService(Protocol):
         """Record that a turn or a command of a hook's session begins or ends. Raises: BadRequest."""
         ...
 
+    async def companion(self, hook: Hook, report: Mapping[str, object]) -> Mapping[str, object]:
+        """Return the answer for a hook about its host's own tools: see docs/protocol/companion.md."""
+        ...
+
     def close(self) -> None:
         """Finish the commits in progress. Blocks."""
         ...
