@@ -185,11 +185,11 @@ def _refined(old: bytes, new: bytes, offset: int, fmt: TextFormat) -> list[Splic
     starts, new_starts = _starts(old_words), _starts(new_words)
     return [
         Splice(offset + starts[i], offset + starts[i_stop], new[new_starts[j] : new_starts[j_stop]])
-        for i, i_stop, j, j_stop in _changed_words(old_words, new_words, fmt)
+        for i, i_stop, j, j_stop in changed_words(old_words, new_words, fmt)
     ]
 
 
-def _changed_words(old: Sequence[bytes], new: Sequence[bytes], fmt: TextFormat) -> list[Range]:
+def changed_words(old: Sequence[bytes], new: Sequence[bytes], fmt: TextFormat) -> list[Range]:
     """Return the ranges in which two texts differ. Both are split as by `words_of`. The ranges never touch.
 
     A comparison of all parts can match three equal blanks rather than one equal word. Then the word seems to be deleted

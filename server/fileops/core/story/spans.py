@@ -1,0 +1,155 @@
+"""Spans of text with their writer and their removers, and vectors of spans. Pure.
+
+A vector describes one content of one file: its text and, at its place, the text that was removed from it. A span is an
+address, not a copy: bytes of the content that its writer left. So a span can be divided in one vector without any
+change to another one, and vectors can be stored, compared and forgotten one by one.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+OLDER = 0  # the event that wrote what is older than all changes
+
+
+class Span(Struct, frozen=True, gc=False):
+    """Bytes start to stop of the content that the event `writer` left.
+
+    removers: the events that removed it, in force; none if it is there. returns: the undos and merges that brought it
+    back, each with the removals that it cancelled.
+    """
+
+    writer: int
+    start: int
+    stop: int
+    removers: tuple[int, ...] = ()
+    returns: tuple[tuple[int, tuple[int, ...]], ...] = ()
+
+    @property
+    def n_bytes(self) -> int:
+        """How many bytes it has in the content: none if it was removed."""
+        return 0 if self.removers else self.stop - self.start
+
+    @property
+    def events(self) -> set[int]:
+        """All events that wrote, removed or returned it."""
+        returned = (event for by, removers in self.returns for event in (by, *removers))
+        return {self.writer, *self.removers, *returned}
+
+    def part(self, start: int, stop: int) -> "Span":
+        """Return its bytes from one offset to another, counted from its start."""
+        return replace(self, start=self.start + start, stop=self.start + stop)
+
+    def removed(self, event: int) -> "Span":
+        return self if self.removers else replace(self, removers=(event,))
+
+    def returned(self, event: int) -> "Span":
+        """Return it as it is after this event has cancelled all its removals."""
+        return replace(self, removers=(), returns=(*self.returns, (event, self.removers))) if self.removers else self
+
+
+Vector = tuple[Span, ...]
+Pair = tuple[Span | None, Span | None]  # of the same text in two vectors; None if that vector does not have it
+
+
+class Texts:
+    """What each event wrote. Of a content only the parts are kept that the event itself wrote."""
+
+    def __init__(self) -> None:
+        self._written: list[tuple[list[int], list[bytes]]] = []  # by event: offsets in its content, and the texts
+
+    def add(self, content: bytes) -> None:
+        """Add the next event, which left this content."""
+        self._written.append(([0], [content]))
+
+    def keep_only(self, event: int, written: Iterable[Span]) -> None:
+        """Forget what the event's content has beside these spans, which are in order."""
+        spans = list(written)
+        self._written[event] = [span.start for span in spans], [self.of(span) for span in spans]
+
+    def of(self, span: Span) -> bytes:
+        starts, texts = self._written[span.writer]
+        n = bisect_right(starts, span.start) - 1
+        return texts[n][span.start - starts[n] : span.stop - starts[n]]
+
+    def content(self, vector: Iterable[Span]) -> bytes:
+        return b"".join(self.of(span) for span in vector if not span.removers)
+
+
+def weave(one: Vector, other: Vector) -> list[Pair]:
+    """Return the spans of both vectors in one order, divided at the same offsets."""
+    cuts = _cuts(one, other)
+    ones, others = list(_divided(one, cuts)), list(_divided(other, cuts))
+    places = {(span.writer, span.start): n for n, span in enumerate(ones)}
+    positions = [places.get((span.writer, span.start), -1) for span in others]
+    in_order = dict(_longest_ascent(positions))
+    partners = {n: others[m] for m, n in enumerate(positions) if n >= 0}
+    following: dict[int, list[Span]] = {}  # what only the other vector has, by the span before it
+    last = -1
+    for m, span in enumerate(others):
+        if positions[m] < 0:
+            following.setdefault(last, []).append(span)
+        last = in_order.get(m, last)
+    pairs: list[Pair] = [(None, span) for span in following.get(-1, ())]
+    for n, span in enumerate(ones):
+        pairs.append((span, partners.get(n)))
+        pairs += ((None, extra) for extra in following.get(n, ()))
+    return pairs
+
+
+def moved(present: Vector, other: Vector, event: int) -> Vector:
+    """Return the vector of the other content, with all that differs from the present one as this event's change."""
+    result: list[Span] = []
+    for now, then in weave(present, other):
+        if now is None:
+            assert then is not None
+            result.append(then if then.removers else replace(then, returns=(*then.returns, (event, (event,)))))
+        elif then is None or then.removers:
+            result.append(now.removed(event))
+        else:
+            result.append(now.returned(event) if now.removers else then)
+    return tuple(result)
+
+
+def _cuts(*vectors: Vector) -> dict[int, list[int]]:
+    """Return the offsets, ascending, at which a span of each writer begins or ends."""
+    cuts: dict[int, set[int]] = {}
+    for vector in vectors:
+        for span in vector:
+            cuts.setdefault(span.writer, set()).update((span.start, span.stop))
+    return {writer: sorted(offsets) for writer, offsets in cuts.items()}
+
+
+def _divided(vector: Vector, cuts: Mapping[int, Sequence[int]]) -> Iterator[Span]:
+    for span in vector:
+        offsets = cuts[span.writer]
+        first, stop = bisect_right(offsets, span.start), bisect_left(offsets, span.stop)
+        if first == stop:
+            yield span
+            continue
+        start = span.start
+        for offset in offsets[first : stop + 1]:
+            yield replace(span, start=start, stop=offset)
+            start = offset
+
+
+def _longest_ascent(positions: Sequence[int]) -> list[tuple[int, int]]:
+    """Return the longest ascending run of positions, each after its index. Negative positions do not count."""
+    tails, ends = list[int](), list[int]()  # of the best run of each length: its last position and that one's index
+    previous: dict[int, int] = {}
+    for n, position in enumerate(positions):
+        if position < 0:
+            continue
+        length = bisect_left(tails, position)
+        tails[length : length + 1] = [position]
+        ends[length : length + 1] = [n]
+        if length:
+            previous[n] = ends[length - 1]
+    run: list[tuple[int, int]] = []
+    n = ends[-1] if ends else None
+    while n is not None:
+        run.append((n, positions[n]))
+        n = previous.get(n)
+    return run[::-1]

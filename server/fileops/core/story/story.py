@@ -1,0 +1,230 @@
+"""The story of a file: every content that it had, each with its vector. Pure.
+
+A file that returns to a known content takes that content's vector: nothing was written again. The vector after an undo
+is computed. Any other content is aligned with the present one and, if the event would then be the writer of text that
+the story has elsewhere, with the known content that explains it best.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+
+from msgspec import Struct
+
+from fileops.core import splices as splicing
+from fileops.core.diff.contents import splices_between
+from fileops.core.merge.rebase import minimal
+from fileops.core.merge.texts import StepTexts
+from fileops.core.story.alignment import Aligned, applied, applied_to_both
+from fileops.core.story.spans import OLDER, Span, Texts, Vector, moved
+from fileops.core.story.undo import Undo
+from fileops.core.text import detect_format
+from fileops.model.digest import content_digest
+from fileops.model.edits import Splice
+from fileops.model.rewind import FileStep
+
+MAX_CANDIDATES = 64  # known contents with which a new one is compared, the newest; by lines, so each is cheap
+MAX_CANDIDATE_LINES = 200_000  # of all of them together
+MAX_KNOWN_SPANS = 4_000_000  # of all known contents together; about 32 MB
+
+
+class _Lines(Struct):
+    """The lines of contents as sets of numbers, which are compared fast: equal lines are numbered by occurrence."""
+
+    numbers: dict[tuple[bytes, int], int] = {}
+    blank: set[int] = set()
+
+    def of(self, data: bytes) -> frozenset[int]:
+        counted, found = Counter[bytes](), list[int]()
+        for line in data.split(b"\n"):
+            occurrence = line, counted[line]
+            counted[line] += 1
+            number = self.numbers.setdefault(occurrence, len(self.numbers))
+            if not line.strip():
+                self.blank.add(number)
+            found.append(number)
+        return frozenset(found)
+
+
+class Story:
+    """All contents of one file up to the present one. Events are numbered from 1; 0 is what is older."""
+
+    def __init__(self, first: bytes) -> None:
+        self.data = first
+        self.vector: Vector = (Span(OLDER, 0, len(first)),) if first else ()
+        self.texts = Texts()
+        self.texts.add(first)
+        self.entry_ids: list[str | None] = [None]  # of each event; None if it is not recorded
+        self.undos = set[int]()
+        self._digests = [content_digest(first)]  # of the content after each event
+        self._known: dict[bytes, Vector] = {}  # by digest, the newest last
+        self._n_known_spans = 0
+        self._lines = _Lines()
+        self._candidates: dict[bytes, frozenset[int]] = {}  # the lines of the newest known contents
+        self._remember()
+
+    # --- events ------------------------------------------------------------------------------------------------
+
+    def go_to(
+        self,
+        data: bytes,
+        entry_id: str | None = None,
+        *,
+        splices: Sequence[Splice] | None = None,
+        undone: Collection[int] | None = None,
+        writes: bool = False,
+        is_own: bool = False,
+    ) -> None:
+        """The file becomes `data`.
+
+        splices: from the present content, if they are known. undone: the events that this undoes. writes: what it
+        inserts is its own, even if it was there before. is_own: its effect is its own, even if it only leads back to a
+        known content.
+        """
+        event = len(self.entry_ids)
+        self.entry_ids.append(entry_id)
+        self.texts.add(data)
+        if undone is not None:
+            self.undos.add(event)
+        aligned = Aligned(self.vector, ())
+        if undone or data != self.data:
+            aligned = self._next(data, event, splices, undone or (), writes=writes, is_own=is_own)
+        self.texts.keep_only(event, aligned.written)
+        self.vector, self.data = aligned.vector, data
+        self._digests.append(content_digest(data))
+        self._remember()
+
+    def events_of(self, entry_ids: Collection[str]) -> set[int]:
+        return {event for event, entry_id in enumerate(self.entry_ids) if entry_id in entry_ids}
+
+    def undo(self, chosen: Collection[int]) -> Undo:
+        """Return what an undo of these events makes of the present content."""
+        return Undo(self.vector, self.data, self.texts, frozenset(chosen), self._content_before_newest(chosen))
+
+    def _content_before_newest(self, chosen: Collection[int]) -> bytes | None:
+        """Return the content before the events, if there are no others since; None if there are, or it is forgotten."""
+        first = min(chosen, default=0)
+        if not first or not set(chosen).issuperset(range(first, len(self.entry_ids))):
+            return None
+        vector = self._known.get(self._digests[first - 1])
+        return None if vector is None else self.texts.content(vector)
+
+    # --- the next content --------------------------------------------------------------------------------------
+
+    def _next(
+        self,
+        data: bytes,
+        event: int,
+        splices: Sequence[Splice] | None,
+        undone: Collection[int],
+        *,
+        writes: bool,
+        is_own: bool,
+    ) -> Aligned:
+        if undone:  # even if the content stays, its text may not come back any more
+            vector = self.undo(undone).vector(event)
+            if self.texts.content(vector) == data:
+                return Aligned(vector, ())
+        if data == self.data:
+            return Aligned(self.vector, ())
+        known = None if writes else self._known.get(content_digest(data))
+        if known is not None:
+            return Aligned(moved(self.vector, known, event) if is_own else known, ())
+        if splices is None or splicing.apply(self.data, splices) != data:
+            splices = splices_between(self.data, data, detect_format(self.data or data))
+        aligned = applied(self.vector, splices, event, self.texts, writes=writes, is_own=is_own)
+        if writes or not aligned.n_written(data):
+            return aligned
+        best = self._best(data, event, aligned, splices)
+        return Aligned(moved(self.vector, best.vector, event), best.written) if is_own and best is not aligned else best
+
+    def _best(self, data: bytes, event: int, aligned: Aligned, splices: Sequence[Splice]) -> Aligned:
+        """Return the alignment that leaves least text to the event. The present content comes first."""
+        best, fewest = aligned, aligned.n_written(data)
+        lines = self._lines.of(data)
+        if (closest := self._closest(lines)) is not None:
+            others = splices_between(self.texts.content(closest), data, detect_format(data))
+            if all(splice.start == splice.end for splice in others) and _n_changed(others) < _n_changed(splices):
+                other = applied(closest, others, event, self.texts)
+                if other.n_written(data) <= fewest:  # all of the known content is there again, beside new text
+                    best, fewest = other, other.n_written(data)
+        if fewest and (nearest := self._nearest(lines)) is not None:
+            other = applied_to_both(self.vector, nearest, data, event, self.texts)
+            if other.n_written(data) < fewest:
+                best = other
+        return best
+
+    def _closest(self, lines: frozenset[int]) -> Vector | None:
+        """Return the known content that differs in the fewest lines, if they are fewer than in the present one."""
+        fewest, found = len(lines ^ self._candidates[self._digests[-1]]), None
+        for digest, known in self._candidates.items():
+            if (n_different := len(lines ^ known)) < fewest:
+                fewest, found = n_different, digest
+        return None if found is None else self._known[found]
+
+    def _nearest(self, lines: frozenset[int]) -> Vector | None:
+        """Return the known content that has most of the lines that the present one does not have."""
+        missing = lines - self._candidates[self._digests[-1]]
+        missing = missing - self._lines.blank or missing
+        best, found = (0, 0), None
+        for digest, known in self._candidates.items():
+            gain = len(missing & known)
+            if gain and (found is None or (gain, -len(known - lines)) >= best):
+                best, found = (gain, -len(known - lines)), digest
+        return None if found is None else self._known[found]
+
+    def _remember(self) -> None:
+        """The present content is the newest known one. The oldest are forgotten beyond the limits."""
+        digest = self._digests[-1]
+        self._n_known_spans += len(self.vector) - len(self._known.pop(digest, ()))
+        self._known[digest] = self.vector
+        self._candidates.pop(digest, None)
+        self._candidates[digest] = self._lines.of(self.data)
+        n_lines = sum(map(len, self._candidates.values()))
+        while len(self._candidates) > 1 and (len(self._candidates) > MAX_CANDIDATES or n_lines > MAX_CANDIDATE_LINES):
+            n_lines -= len(self._candidates.pop(next(iter(self._candidates))))
+        while self._n_known_spans > MAX_KNOWN_SPANS and len(self._known) > len(self._candidates):
+            self._n_known_spans -= len(self._known.pop(next(iter(self._known))))
+
+
+def _n_changed(splices: Sequence[Splice]) -> int:
+    return sum(splice.end - splice.start + len(splice.new) for splice in splices)
+
+
+def story_of(
+    steps: Sequence[FileStep],
+    present: bytes,
+    texts: StepTexts,
+    undoes: Mapping[str, Collection[str]],
+    *,
+    tool_edits: Collection[str] = (),
+    own: Collection[str] = (),
+) -> Story:
+    """Return the story up to the present content. While there is no file, its content is empty.
+
+    steps: oldest first. undoes: for steps that are undos, the steps that they undid. tool_edits: what these inserted is
+    their own. own: steps whose effect is their own, see Story.go_to. What a step wrote whose contents are not both
+    known belongs to nobody.
+    """
+    story = Story((texts.before(steps[0]) or b"") if steps else present)
+    for step in steps:
+        before, after = texts.before(step), texts.after(step)
+        if (before is None and step.before is not None) or (after is None and step.after is not None):
+            continue
+        if before is not None and before != story.data:
+            story.go_to(before)
+        after = after or b""
+        is_undo = step.step_id in undoes
+        splices = None
+        if step.reverse is not None:
+            splices = splicing.invert(after, minimal(step.reverse, after, detect_format(after)))
+        story.go_to(
+            after,
+            step.step_id,
+            splices=splices,
+            undone=story.events_of(undoes[step.step_id]) if is_undo else None,
+            writes=not is_undo and (step.reverse is not None or step.step_id in tool_edits),
+            is_own=step.step_id in own,
+        )
+    if present != story.data:
+        story.go_to(present)
+    return story

@@ -1,0 +1,307 @@
+"""Computes an undo of some events of a file from the vector of its present content. Pure.
+
+What the events did is divided into clusters: between two clusters of one event is a line that it left alone, as the
+content was then. A cluster is undone, or left if that would touch what others did. What is left counts as text of
+others from then on, so the rules are asked again until nothing changes.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from fileops.core.diff.contents import is_of_word, words_of
+from fileops.core.story.spans import Span, Texts, Vector
+from fileops.core.text import detect_format, newline_of, split_lines
+from fileops.model.files import TextFormat
+
+# replaced: others wrote in place of what it wrote. removed: others removed all that it had written in place of what
+# would come back. typed: others typed exactly where it only removed something. divided: others wrote in the middle of
+# its insertion. doubled: others moved a word that would come back. glued: two words would touch. moved: its other half,
+# the same text at another place, is left.
+WhyLeft = Literal["replaced", "removed", "typed", "divided", "doubled", "glued", "moved"]
+
+# What becomes of a span: it stays; it stays away; it goes; it returns; others removed it before it could go.
+Fate = Literal["stays", "away", "goes", "returns", "lost"]
+
+
+class Cluster(Struct):
+    """What one event did at one place.
+
+    spans: numbers in the vector. start, end: of the place in the present content, in bytes. why: None if it is undone.
+    """
+
+    event: int
+    spans: list[int]
+    start: int
+    end: int
+    why: WhyLeft | None = None
+
+
+class Undo:
+    """An undo of the chosen events in the content of a vector.
+
+    clusters: from top to bottom. before: the content before the events if nothing came after them: it is the result.
+    """
+
+    def __init__(
+        self, vector: Vector, data: bytes, texts: Texts, chosen: frozenset[int], before: bytes | None = None
+    ) -> None:
+        self._spans, self._chosen, self._before = vector, chosen, before
+        self._fmt = TextFormat(encoding=detect_format(data).encoding)
+        self._texts = [texts.of(span) for span in vector]
+        self.clusters: list[Cluster] = []
+        self._cluster_of: dict[tuple[int, int], Cluster] = {}  # by event and number of the span
+        self._find_clusters()
+        moves = self._moves()
+        while before is None and self._leaves_more(moves):
+            pass
+
+    # --- results -----------------------------------------------------------------------------------------------
+
+    @property
+    def left(self) -> list[Cluster]:
+        return [cluster for cluster in self.clusters if cluster.why is not None]
+
+    def content(self) -> bytes:
+        """Return the present content without what is undone."""
+        if self._before is not None:
+            return self._before
+        fates = self._fates()
+        return b"".join(text for text, fate in zip(self._texts, fates, strict=True) if fate in {"stays", "returns"})
+
+    def vector(self, event: int) -> Vector:
+        """Return the vector of that content, if the undo is this event."""
+        return tuple(self._without(n, span, event) for n, span in enumerate(self._spans))
+
+    def _without(self, n: int, span: Span, event: int) -> Span:
+        """Return a span as it is after this event has cancelled the undone effects."""
+        undone = self._undone_events(n, span)
+        if not undone:
+            return span
+        again = (removal for by, removers in span.returns if by in undone for removal in removers)
+        removers = tuple(dict.fromkeys(removal for removal in (*span.removers, *again) if removal not in undone))
+        cancelled = tuple(removal for removal in span.removers if removal in undone)
+        returns = tuple(pair for pair in span.returns if pair[0] not in undone)
+        return replace(
+            span,
+            removers=(*removers, event) if span.writer in undone else removers,
+            returns=(*returns, (event, cancelled)) if cancelled else returns,
+        )
+
+    # --- clusters ----------------------------------------------------------------------------------------------
+
+    def _find_clusters(self) -> None:
+        newest: dict[int, Cluster] = {}  # of each event
+        newline, at = newline_of(self._fmt), 0
+        for n, span in enumerate(self._spans):
+            for event in sorted(span.events & self._chosen):
+                cluster = newest.get(event)
+                if cluster is None or self._has_line_between(event, cluster.spans[-1], n, newline):
+                    cluster = newest[event] = Cluster(event, [], at, at)
+                    self.clusters.append(cluster)
+                cluster.spans.append(n)
+                cluster.end = max(cluster.end, at + span.n_bytes)
+                self._cluster_of[event, n] = cluster
+            at += span.n_bytes
+
+    def _has_line_between(self, event: int, start: int, stop: int, newline: bytes) -> bool:
+        """Return whether the event left a line alone between two spans, as the content was then."""
+        n_ends = 0 if self._texts[start].endswith(newline) else -1
+        for n in range(start + 1, stop):
+            span = self._spans[n]
+            if span.writer < event and not any(removal < event for removal in span.removers):
+                n_ends += self._texts[n].count(newline)
+                if n_ends > 0:
+                    return True
+        return False
+
+    def _is_undone(self, event: int, n: int) -> bool:
+        cluster = self._cluster_of.get((event, n))
+        return cluster is not None and cluster.why is None
+
+    def _undone_events(self, n: int, span: Span) -> set[int]:
+        return {event for event in span.events if self._is_undone(event, n)}
+
+    def _fates(self) -> list[Fate]:
+        return [self._fate(n, span) for n, span in enumerate(self._spans)]
+
+    def _fate(self, n: int, span: Span) -> Fate:
+        undone = self._undone_events(n, span)
+        if not undone:
+            return "away" if span.removers else "stays"
+        again = {removal for event, removals in span.returns if event in undone for removal in removals}
+        is_away = span.writer in undone or not undone.issuperset((*span.removers, *again))
+        if not span.removers:
+            return "goes" if is_away else "stays"
+        if not is_away:
+            return "returns"
+        return "lost" if span.writer in undone and not undone.issuperset(span.removers) else "away"
+
+    # --- what is left ------------------------------------------------------------------------------------------
+
+    def _leave(self, n: int, events: Collection[int], why: WhyLeft) -> bool:
+        """Leave the clusters of these events to which a span belongs. Returns whether that is new."""
+        clusters = [self._cluster_of[event, n] for event in events if self._is_undone(event, n)]
+        for cluster in clusters:
+            cluster.why = why
+        return bool(clusters)
+
+    def _leaves_more(self, moves: Sequence[Sequence[Cluster]]) -> bool:
+        """Ask all rules once. Returns whether one of them left a cluster."""
+        fates = self._fates()
+        is_new = self._leave_contested(fates)
+        is_new = self._leave_divided(fates) or is_new
+        if not is_new:
+            is_new = self._leave_doubled(fates)
+            is_new = self._leave_glued(fates) or is_new
+        for clusters in moves:
+            undone = [cluster for cluster in clusters if cluster.why is None]
+            if undone and len(undone) < len(clusters):
+                is_new = True
+                for cluster in undone:
+                    cluster.why = "moved"
+        return is_new
+
+    def _leave_contested(self, fates: Sequence[Fate]) -> bool:
+        """Ask the rules `replaced`, `removed` and `typed` between any two spans that stay."""
+        is_new, between, last = False, list[int](), -1
+        for n, fate in enumerate((*fates, "stays")):
+            if fate == "stays":
+                if between:
+                    beside = [m for m in (last, n) if 0 <= m < len(self._spans)]
+                    is_new = self._leave_between(between, fates, beside) or is_new
+                between, last = [], n
+            elif fate != "away":
+                between.append(n)
+        return is_new
+
+    def _leave_between(self, between: Sequence[int], fates: Sequence[Fate], beside: Sequence[int]) -> bool:
+        spans, is_new = self._spans, False
+        theirs = {spans[n].writer for n in beside}
+        ours = {spans[n].writer for n in between if fates[n] == "goes"}
+        returning = [n for n in between if fates[n] == "returns"]
+        replaced = {event for n in returning for event in spans[n].removers}
+        for n in between:
+            writer = spans[n].writer
+            if fates[n] != "lost":
+                continue
+            if not theirs.isdisjoint(spans[n].removers):
+                is_new = self._leave(n, (writer,), "replaced") or is_new
+            elif writer in replaced and writer not in ours:
+                for other in returning:
+                    if writer in spans[other].removers:
+                        is_new = self._leave(other, (writer,), "removed") or is_new
+                is_new = self._leave(n, (writer,), "removed") or is_new
+        if not ours:
+            typed = max((spans[n].writer for n in beside if not self._has_replaced(n)), default=0)
+            for n in returning:
+                if typed > max(spans[n].removers):
+                    is_new = self._leave(n, spans[n].removers, "typed") or is_new
+        return is_new
+
+    def _has_replaced(self, n: int) -> bool:
+        """Return whether what others wrote is in the place of other text, so it is not just beside ours."""
+        spans, writer = self._spans, self._spans[n].writer
+        for numbers in (range(n - 1, -1, -1), range(n + 1, len(spans))):
+            for m in numbers:
+                if not spans[m].removers:
+                    break
+                if writer in spans[m].removers:
+                    return True
+        return False
+
+    def _leave_divided(self, fates: Sequence[Fate]) -> bool:
+        is_new, last, theirs = False, -1, 0
+        for n, span in enumerate(self._spans):
+            if self._is_undone(span.writer, n):
+                ours = self._spans[last]
+                if last >= 0 and theirs > span.writer == ours.writer and ours.stop == span.start:
+                    is_new = self._leave(n, (span.writer,), "divided") or is_new
+                last, theirs = n, 0
+            elif fates[n] == "stays":
+                theirs = max(theirs, span.writer)
+        return is_new
+
+    def _leave_doubled(self, fates: Sequence[Fate]) -> bool:
+        """Leave what would bring back a word that is elsewhere once, and that others have written there since."""
+        if "returns" not in fates:
+            return False
+        oldest = min(self._chosen)
+        n_written, newest = Counter[bytes](), dict[bytes, int]()
+        for n, span in enumerate(self._spans):
+            words = list(self._words(n))
+            n_written.update(words)
+            if fates[n] == "stays" and span.writer > oldest:
+                newest.update((word, max(newest.get(word, 0), span.writer)) for word in words)
+        moved = {word: writer for word, writer in newest.items() if n_written[word] == 2}
+        is_new = False
+        for n, span in enumerate(self._spans if moved else ()):
+            if fates[n] == "returns" and any(moved.get(word, 0) > min(span.removers) for word in self._words(n)):
+                is_new = self._leave(n, span.removers, "doubled") or is_new
+        return is_new
+
+    def _leave_glued(self, fates: Sequence[Fate]) -> bool:
+        is_new, last = False, -1
+        for n, span in enumerate(self._spans):
+            if fates[n] not in {"stays", "returns"} or span.start == span.stop:
+                continue
+            is_changed = last >= 0 and ("returns" in (fates[n], fates[last]) or "goes" in fates[last + 1 : n])
+            if is_changed and self._is_glued(last, n):
+                for m in range(last, n + 1):
+                    if fates[m] in {"goes", "returns"}:
+                        is_new = self._leave(m, self._spans[m].events, "glued") or is_new
+            last = n
+        return is_new
+
+    def _is_glued(self, one: int, other: int) -> bool:
+        """Return whether two words would touch that were never side by side."""
+        text = self._texts[one]
+        if not is_of_word(text, len(text) - self._fmt.unit_bytes, self._fmt):
+            return False
+        if not is_of_word(self._texts[other], 0, self._fmt):
+            return False
+        a, b = self._spans[one], self._spans[other]
+        if a.writer == b.writer and a.stop == b.start:
+            return False
+        newer, between = max(a.writer, b.writer), self._spans[one + 1 : other]
+        until = min((*a.removers, *b.removers), default=0)
+        until = until or min((span.writer for span in between if span.writer > newer), default=0)
+        # Were they side by side just before then?
+        return newer >= until or not all(
+            span.writer >= until or (span.removers and min(span.removers) < until) for span in between
+        )
+
+    def _words(self, n: int) -> Iterator[bytes]:
+        return (word for word in words_of(self._texts[n], self._fmt) if is_of_word(word, 0, self._fmt))
+
+    def _moves(self) -> list[list[Cluster]]:
+        """Return the clusters that belong together, because one brings back just what the other takes away."""
+        returning, going = dict[bytes, list[Cluster]](), dict[bytes, list[Cluster]]()
+        for n, (span, fate) in enumerate(zip(self._spans, self._fates(), strict=True)):
+            if fate in {"goes", "returns"}:
+                back_by = (span.writer, *(event for event, _ in span.returns))
+                events = span.removers if fate == "returns" else back_by
+                clusters = [self._cluster_of[event, n] for event in events if (event, n) in self._cluster_of]
+                for text in self._movable(n):
+                    (returning if fate == "returns" else going).setdefault(text, []).extend(clusters)
+        return list(_unique_pairs(returning, going))
+
+    def _movable(self, n: int) -> Iterator[bytes]:
+        """Yield the words of a span, and its lines of several words."""
+        yield from self._words(n)
+        for line in split_lines(self._texts[n], self._fmt):
+            bare = line.strip()
+            if len(words_of(bare, self._fmt)) > 1:
+                yield bare
+
+
+def _unique_pairs(
+    returning: Mapping[bytes, Sequence[Cluster]], going: Mapping[bytes, Sequence[Cluster]]
+) -> Iterator[list[Cluster]]:
+    for text, clusters in returning.items():
+        others = going.get(text, ())
+        if len(clusters) == 1 == len(others) and clusters[0] is not others[0]:
+            yield [clusters[0], others[0]]

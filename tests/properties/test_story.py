@@ -1,0 +1,308 @@
+"""The laws of the story of a file, over random histories of lines whose words name their authors."""
+
+import random
+import re
+from collections.abc import Collection, Sequence
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from fileops.core.story import story as story_module
+from fileops.core.story.spans import Vector
+from fileops.core.story.story import Story
+from fileops.core.story.views import writers_of_lines
+
+WORD = re.compile(rb"[a-z]+\d+")
+AUTHORS = ("ann", "bob", "person")
+
+seeds = st.integers(0, 1 << 32)
+
+
+class Game:
+    """A file, changed by authors whose every word is new. chosen: of each author, the events."""
+
+    def __init__(self, seed: int, n_lines: int = 12) -> None:
+        self.random = random.Random(seed)
+        self._n_words = 0
+        lines = [self._text("base") for _ in range(n_lines)]
+        self.story = Story(b"".join(line + b"\n" for line in lines))
+        self.events: dict[str, set[int]] = {author: set() for author in AUTHORS}
+        self.contents = [self.story.data]
+
+    def play(self, n_steps: int) -> None:
+        for _ in range(n_steps):
+            self.write(self.random.choice(AUTHORS))
+
+    def write(self, author: str) -> int:
+        return self.go_to(self.changed(author), author)
+
+    def go_to(
+        self, data: bytes, author: str, *, undone: Collection[int] | None = None, is_tool_edit: bool = False
+    ) -> int:
+        self.story.go_to(data, author, undone=undone, writes=is_tool_edit)
+        event = len(self.story.entry_ids) - 1
+        if undone is None and data not in self.contents:
+            self.events.setdefault(author, set()).add(event)
+        self.contents.append(data)
+        assert self.story.texts.content(self.story.vector) == data
+        return event
+
+    def changed(self, author: str) -> bytes:
+        draw = self.random
+        lines = self.story.data.splitlines(keepends=True)
+        for _ in range(draw.randint(1, 3)):
+            at, kind = draw.randrange(len(lines) + 1), draw.random()
+            if kind < 0.4 or at == len(lines):
+                lines.insert(at, self._text(author) + b"\n")
+            elif kind < 0.75:
+                words = lines[at].split()
+                words[draw.randrange(len(words))] = self._word(author)
+                lines[at] = b" ".join(words) + b"\n"
+            elif kind < 0.85 and len(lines) > 4:
+                del lines[at]
+            else:
+                lines[at] = b"    " + lines[at]
+        return b"".join(lines)
+
+    def undo(self, chosen: Collection[int]) -> int:
+        """Undo events as the daemon does: the content is the undo's, and which events it undid is known."""
+        return self.go_to(self.story.undo(chosen).content(), "undo", undone=chosen)
+
+    def _text(self, author: str) -> bytes:
+        return b" ".join(self._word(author) for _ in range(self.random.randint(1, 4)))
+
+    def _word(self, author: str) -> bytes:
+        self._n_words += 1
+        return f"{author}{self._n_words}".encode()
+
+
+def played(seed: int, n_steps: int = 12) -> Game:
+    game = Game(seed)
+    game.play(n_steps)
+    return game
+
+
+def words_of(data: bytes, *authors: str) -> list[bytes]:
+    return [word for word in WORD.findall(data) if not authors or word.rstrip(b"0123456789").decode() in authors]
+
+
+def there(vector: Vector) -> list[tuple[int, int]]:
+    """The addresses of all bytes that are there."""
+    return [(span.writer, at) for span in vector if not span.removers for at in range(span.start, span.stop)]
+
+
+def is_subsequence(words: Sequence[bytes], of: Sequence[bytes]) -> bool:
+    rest = iter(of)
+    return all(word in rest for word in words)
+
+
+@given(seeds)
+def test_every_word_belongs_to_its_author(seed: int) -> None:
+    story = played(seed).story
+    for span in story.vector:
+        for word in WORD.findall(story.texts.of(span)):
+            author = word.rstrip(b"0123456789").decode()
+            assert story.entry_ids[span.writer] == (None if author == "base" else author)
+
+
+@given(seeds)
+def test_preview_takes_away_just_the_text_of_the_undone_and_brings_back_what_they_removed(seed: int) -> None:
+    """Law 1: blame, and what an undo takes and brings back, are read off the same spans."""
+    game = played(seed)
+    undo = game.story.undo(game.events["ann"])
+    after = undo.vector(len(game.story.entry_ids))
+    assert game.story.texts.content(after) == undo.content()
+    before = set(there(game.story.vector))
+    taken, brought = before - set(there(after)), set(there(after)) - before
+    assert {writer for writer, _ in taken} <= game.events["ann"]
+    removed_by_ann = {
+        (span.writer, at)
+        for span in game.story.vector
+        if span.removers and game.events["ann"].issuperset(span.removers)
+        for at in range(span.start, span.stop)
+    }
+    assert brought <= removed_by_ann
+
+
+@given(seeds, st.integers(0, 11))
+def test_content_that_returns_has_its_vector_again(seed: int, back: int) -> None:
+    """Law 2: a switch to another branch and back, a stash and its pop, Ctrl+Z and Ctrl+Y."""
+    game = played(seed)
+    vector, data = game.story.vector, game.story.data
+    game.go_to(game.contents[back], "git")
+    game.go_to(data, "git")
+    assert game.story.vector == vector
+
+
+@given(seeds)
+def test_content_older_than_the_story_takes_nothing_from_its_authors(seed: int) -> None:
+    """Law 2: after a switch to a commit that was never seen, and back."""
+    game = played(seed)
+    vector, data = game.story.vector, game.story.data
+    game.go_to(b"an older text\n" + game.contents[0], "git")
+    game.go_to(data, "git")
+    assert game.story.vector == vector
+
+
+@given(seeds)
+def test_merge_of_two_branches_writes_nothing(seed: int) -> None:
+    """Law 3: each line belongs to whom it belongs to on its branch."""
+    game = Game(seed, n_lines=20)
+    base = game.contents[0].splitlines(keepends=True)
+    ours = [b"ann1 ann2\n", *base[:9], b"ann3\n", *base[9:]]
+    theirs = [*base[:14], b"bob1\n", *base[15:], b"bob2 bob3\n"]
+    merged = [*ours[:16], b"bob1\n", *base[15:], b"bob2 bob3\n"]
+    game.go_to(b"".join(ours), "ann")
+    game.go_to(b"".join(base), "git")
+    game.go_to(b"".join(theirs), "bob")
+    game.go_to(b"".join(merged), "merge")
+    story = game.story
+    writers = [story.entry_ids[writer] for writer in writers_of_lines(story.vector, story.data, story.texts, ())]
+    wanted = ["ann" if b"ann" in line else "bob" if b"bob" in line else None for line in merged]
+    assert writers == wanted
+
+
+@given(seeds)
+def test_undo_loses_and_moves_no_word_of_others(seed: int) -> None:
+    """Law 4."""
+    game = played(seed, 20)
+    others = words_of(game.story.data, "base", "bob", "person")
+    assert is_subsequence(others, words_of(game.story.undo(game.events["ann"]).content()))
+
+
+@given(seeds)
+def test_event_is_undone_at_all_places_or_listed(seed: int) -> None:
+    """Law 5."""
+    game = played(seed, 20)
+    undo = game.story.undo(game.events["ann"])
+    left = {cluster.event for cluster in undo.left}
+    after = undo.vector(len(game.story.entry_ids))
+    for span in after:
+        undone = game.events["ann"] - left
+        assert span.removers or span.writer not in undone
+        assert undone.isdisjoint(span.removers)
+
+
+@given(seeds, st.booleans())
+def test_redo_is_the_inverse_of_undo(seed: int, has_others: bool) -> None:
+    """Law 6, on contents and on vectors; after others have typed elsewhere, as if neither had been."""
+    game = played(seed)
+    data, vector = game.story.data, game.story.vector
+    undo = game.undo(game.events["ann"])
+    assume(game.story.data != data)
+    typed = b""
+    if has_others:
+        typed = b"person9000\nperson9001\n\n"
+        game.go_to(typed + game.story.data, "person")
+    redo = game.story.undo({undo})
+    if typed and redo.left:  # what was typed is at a place of the undo
+        return
+    assert redo.content() == typed + data
+    game.undo({undo})
+    assert [byte for byte in there(game.story.vector) if byte[0] < undo] == there(vector)
+
+
+@given(seeds)
+def test_undos_of_two_authors_commute(seed: int) -> None:
+    """Law 7, where neither leaves anything."""
+    contents: list[bytes] = []
+    for first, second in (("ann", "bob"), ("bob", "ann")):
+        game = played(seed)
+        n_left = len(game.story.undo(game.events[first]).left)
+        game.undo(game.events[first])
+        n_left += len(game.story.undo(game.events[second]).left)
+        game.undo(game.events[second])
+        if n_left:
+            return
+        contents.append(game.story.data)
+    assert contents[0] == contents[1]
+
+
+@given(seeds)
+def test_undo_of_everything_is_the_first_content(seed: int) -> None:
+    """Law 7."""
+    game = played(seed)
+    assert game.story.undo(range(1, len(game.story.entry_ids))).content() == game.contents[0]
+
+
+@given(seeds)
+def test_what_is_undone_stays_undone(seed: int) -> None:
+    """Law 8: whichever undos and redos came between, none brings back what is undone."""
+    game = played(seed, 6)
+    undone: dict[int, set[int]] = {}  # by undo in force
+    away = set[int]()
+    for _ in range(8):
+        chance = game.random.random()
+        if chance < 0.4:
+            game.write("person")
+        elif undone and chance < 0.6:
+            undo = game.random.choice(list(undone))
+            if not game.story.undo({undo}).left:
+                game.undo({undo})
+                away -= undone.pop(undo)
+        else:
+            chosen = set(game.random.sample(sorted(game.events["ann"] - away), min(1, len(game.events["ann"] - away))))
+            if chosen and not game.story.undo(chosen).left:
+                undone[game.undo(chosen)] = chosen
+                away |= chosen
+        written = {span.writer for span in game.story.vector if not span.removers}
+        assert written.isdisjoint(away)
+
+
+@given(seeds)
+def test_undo_of_what_others_restored_by_hand_changes_nothing(seed: int) -> None:
+    """Law 9, also beside lines that they typed."""
+    game = played(seed, 3)
+    before = game.story.data
+    event = game.write("ann")
+    assume(game.story.data != before)
+    game.go_to(b"person9000\n" + before + b"person9001\n", "person")
+    undo = game.story.undo({event})
+    assert (undo.content(), undo.left) == (game.story.data, [])
+
+
+@given(seeds)
+def test_text_of_a_tool_edit_is_its_own(seed: int) -> None:
+    """Law 10: even if the same words were there before."""
+    game = played(seed)
+    data = game.story.data
+    line, rest = data.split(b"\n", 1)
+    game.go_to(rest, "person")
+    game.go_to(data, "ann", is_tool_edit=True)
+    story = game.story
+    assert writers_of_lines(story.vector, story.data, story.texts, ())[0] == len(story.entry_ids) - 1 or not line
+
+
+@given(seeds)
+def test_file_that_is_made_again_returns(seed: int) -> None:
+    """Law 13."""
+    game = played(seed)
+    vector, data = game.story.vector, game.story.data
+    game.go_to(b"", "person")
+    game.go_to(data, "person")
+    assert game.story.vector == vector
+
+
+@given(seeds)
+def test_forgotten_contents_change_no_author(seed: int) -> None:
+    """Law 14: of text that was there all the time."""
+    owners: list[list[int]] = []
+    for limit in (story_module.MAX_KNOWN_SPANS, 10):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(story_module, "MAX_KNOWN_SPANS", limit)
+            patch.setattr(story_module, "MAX_CANDIDATES", 2 if limit == 10 else 64)
+            story = played(seed).story
+        owners.append(writers_of_lines(story.vector, story.data, story.texts, ()))
+    assert owners[0] == owners[1]
+
+
+@given(seeds, st.integers(1, 40))
+def test_returns_make_the_vector_no_longer(seed: int, n_switches: int) -> None:
+    """Law 15: an answer does not depend on how often git has switched."""
+    game = played(seed)
+    vector, data = game.story.vector, game.story.data
+    for _ in range(n_switches):
+        game.go_to(game.contents[0], "git")
+        game.go_to(data, "git")
+    assert game.story.vector is vector
