@@ -94,6 +94,14 @@ def recover(folder: str, state: str) -> None:
         fs.recover(name)
 
 
+def replace_many(folder: str, state: str) -> None:
+    """Replace all files of a folder in one set."""
+    fs = LocalFileSystem(state_folder=state)
+    read = [fs.read(f"{folder}/{name}") for name in os.listdir(folder)]
+    files = [PlannedFile(snapshot=snapshot, splices=(Splice(0, 3, b"new"),)) for snapshot in read]
+    fs.replace_set(SET_ID, files, Hooks())
+
+
 def main() -> None:
     folder, state = sys.argv[1:]
     fs, files = LocalFileSystem(state_folder=state), list[PlannedFile]()
@@ -120,4 +128,7 @@ def write_all(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    if sys.argv[1] == "many":
+        replace_many(*sys.argv[2:])
+    else:
+        main()

@@ -25,6 +25,7 @@ from fileops.model.changes import PlannedFile
 from fileops.model.edits import Splice
 from fileops.model.internal_errors import Stale
 from fileops.platform.locks import wait_for_writers
+from support.patience import wait_until
 
 pytestmark = pytest.mark.timeout(1200)
 _CHANGES = {"write", "pwrite", "rename", "renameat", "renameat2", "linkat", "unlinkat", "mkdirat", "fsync", "ftruncate"}
@@ -43,10 +44,16 @@ class Runner:
         )
 
     def tell(self, order: str) -> str:
+        self.order(order)
+        return self.answer()
+
+    def order(self, order: str) -> None:
         assert self._process.stdin is not None
-        assert self._process.stdout is not None
         self._process.stdin.write(f"{order}\n")
         self._process.stdin.flush()
+
+    def answer(self) -> str:
+        assert self._process.stdout is not None
         return self._process.stdout.readline().strip()
 
     def prepare(self) -> None:
@@ -141,6 +148,67 @@ def test_recovery_that_is_killed_anywhere_is_completed_by_the_next(runner: Runne
             if not was_killed:
                 break
         assert at > 20
+
+
+def test_daemon_that_starts_between_any_two_calls_of_a_set_disturbs_nothing(runner: Runner) -> None:
+    """Another daemon looks after the folders while the set's process is held at a call: the set is applied.
+
+    At any call, not only at those that change something: a journal that is not locked yet must not be removed.
+    """
+    n_calls = len(runner.calls())
+    for at in range(1, n_calls + 1) if IS_COMPLETE else range(1, n_calls + 1, 3):
+        runner.prepare()
+        runner.shim.arm(Action.WAIT, Spot(at=at))
+        runner.order("go")
+        wait_until(lambda: runner.shim.has_fired)
+        other = LocalFileSystem(state_folder=f"{runner.state}/journals")
+        for name in (runner.folder, runner.folder / "inner"):
+            other.recover(str(name))
+        runner.shim.release()
+        where = f"call {at} of {n_calls} ({runner.shim.fired_at})"
+        assert runner.answer() == "0", where
+        runner.shim.disarm()
+        assert (fault := runner.fault(AFTER)) is None, f"{where}: {fault}"
+
+
+@pytest.mark.parametrize("killed_at", ["renameat2", "unlinkat"])
+def test_set_that_is_killed_waits_for_its_folder(runner: Runner, killed_at: str, tmp_path: Path) -> None:
+    """The folder is renamed, or an empty one is at its path, while the next daemon starts in another project."""
+    n_calls = runner.calls().count(killed_at)
+    (tmp_path / "other").mkdir()
+    away = tmp_path / "away"
+    for nth in range(1, n_calls + 1):
+        for has_mount_point in (False, True):
+            assert runner.apply(Action.KILL, Spot(at=nth, name=killed_at)) == "-9"
+            runner.shim.disarm()
+            runner.folder.rename(away)
+            if has_mount_point:
+                runner.folder.mkdir()
+            LocalFileSystem(state_folder=f"{runner.state}/journals").recover(str(tmp_path / "other"))
+            if has_mount_point:
+                runner.folder.rmdir()
+            away.rename(runner.folder)
+            assert runner.tell("recover") == "0"
+            assert (fault := runner.fault(BEFORE, AFTER)) is None, f"{killed_at} {nth}, {has_mount_point}: {fault}"
+
+
+def test_set_of_a_thousand_files_with_long_names_is_taken_back(library: Path, folder: str, tmp_path: Path) -> None:
+    """As many files as an undo may have (R-REW-5), killed after half of them have changed."""
+    state, names = tmp_path / "set-state", [f"{folder}/{number:04}{'名' * 80}" for number in range(1000)]
+    state.mkdir()
+    for name in names:
+        Path(name).write_text("old")
+    shim = Shim.over(library, tmp_path / "control", folder, str(state))
+    program = [sys.executable, "-m", "faults.set_runner", "many", folder, f"{state}/journals"]
+    path = os.pathsep.join((str(Path(__file__).parents[1]), *sys.path))
+    shim.arm(Action.KILL, Spot(at=500, name="renameat2"))
+    ended = subprocess.run(program, env={**os.environ, **shim.environment, "PYTHONPATH": path}, check=False)
+    assert ended.returncode == -9
+    assert {Path(name).read_text() for name in names} == {"old", "new"}
+    LocalFileSystem(state_folder=f"{state}/journals").recover(folder)
+    assert {Path(name).read_text() for name in names} == {"old"}
+    assert len(os.listdir(folder)) == len(names)
+    assert os.listdir(state / "sets") == []
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EIO, errno.EINTR], ids=errno.errorcode.get)

@@ -14,7 +14,7 @@ import pytest
 
 from fileops.attach import control, starter
 from fileops.attach.address import Address, AttachRefused, find_address
-from fileops.attach.handshake import MAX_LINE_BYTES, answer_line, control_line, refusal_line
+from fileops.attach.handshake import MAX_ANSWER_BYTES, MAX_LINE_BYTES, answer_line, control_line, refusal_line
 from support.children import NOBODY, as_root, in_child
 from support.daemon_process import Place, place
 
@@ -78,7 +78,7 @@ def test_unanswered_status_request_is_repeated_and_no_daemon_is_started(
 
 
 @pytest.mark.parametrize(
-    "answer", [b"HTTP/1.1 400 Bad Request\r\n\r\n", b"[1]\n", b"{}\n", b"x" * (MAX_LINE_BYTES + 1)],
+    "answer", [b"HTTP/1.1 400 Bad Request\r\n\r\n", b"[1]\n", b"{}\n", b"x" * (MAX_ANSWER_BYTES + 1)],
     ids=["http", "list", "no-answer", "endless"],
 )  # fmt: skip
 def test_listener_that_is_no_daemon_is_named_as_such(here: Place, answer: bytes) -> None:

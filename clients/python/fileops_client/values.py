@@ -453,7 +453,9 @@ class DidRecover:
     set_id: str
     """The set's id."""
     files: tuple[RecoveredFile, ...]
-    """All files of the set."""
+    """The files of the set that are settled."""
+    waits_for: tuple[str, ...] = ()
+    """Folders that are not there or cannot be written; their files are settled when they are used again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

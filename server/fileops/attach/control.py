@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import Any
 
 from fileops.attach.address import Address, AttachRefused, find_address
-from fileops.attach.handshake import Answer, control_line
+from fileops.attach.handshake import MAX_ANSWER_BYTES, Answer, control_line
 from fileops.attach.starter import NotAttached, ask, attach, connected, is_served, listening_pid
 
 ANSWER_S = 2.0
@@ -27,7 +27,7 @@ def status(socket_path: str | None, *, as_json: bool) -> int:
     if address is None:
         return FAILED
     try:
-        answer = _answer(address, control_line("status"))
+        answer = _answer(address, control_line("status", max_bytes=MAX_ANSWER_BYTES))
     except (AttachRefused, NotAttached) as fault:
         described: Mapping[str, Any] = {
             "running": False,
@@ -42,7 +42,7 @@ def status(socket_path: str | None, *, as_json: bool) -> int:
             text = f"No shared daemon is running at {address.socket}."
         elif answer.is_ok:
             described = {"running": True, **{key: value for key, value in answer.fields.items() if key != "ok"}}
-            text = _table(described)
+            text = table(described)
         else:
             described = {"running": True, "socket": address.socket, "error": answer.message, **_record(address)}
             text = answer.message
@@ -83,7 +83,8 @@ def detach(socket_path: str | None, idle_s: float, options: Sequence[str] = ()) 
             return _failed(
                 "A shared daemon runs already. End it with `fileops-server status --stop`, then start it with these."
             )
-        attached = attach(address, control_line("status"), idle_s=idle_s, options=options, within_s=DETACH_S)
+        line = control_line("status", max_bytes=MAX_ANSWER_BYTES)
+        attached = attach(address, line, idle_s=idle_s, options=options, within_s=DETACH_S)
     except (AttachRefused, NotAttached) as fault:
         return _failed(str(fault))
     attached.connection.close()
@@ -202,7 +203,7 @@ def _pidfd_of(pid: int) -> int | None:
 # --- for people ---------------------------------------------------------------------------------------------------
 
 
-def _table(described: Mapping[str, Any]) -> str:
+def table(described: Mapping[str, Any]) -> str:
     """Return what `status` prints for a person."""
     lines = [
         f"fileops-server {described['version']} runs as process {described['pid']} since {_age(described['uptime_s'])}",
@@ -210,17 +211,32 @@ def _table(described: Mapping[str, Any]) -> str:
         f"log     {described['log'] or 'stderr'}",
     ]
     clients: list[Mapping[str, Any]] = described["connections"]
-    lines.append(f"{len(clients)} clients" if len(clients) != 1 else "1 client")
+    n_clients = described.get("n_connections", len(clients))
+    lines.append(f"{n_clients} clients" if n_clients != 1 else "1 client")
     for client in clients:
         label, labels = client["label"], client["labels"]
         lines.append(f"  {label}  {client['role']}, {client['protocol']}, process {client['pid']}")
-        lines += [f"    in {root}" for root in client["roots"]]
+        lines += [f"    in {root}" for root in client["roots"]] + _more_lines(client, "roots", "folders")
         lines += [f"    session {session}" for session in labels if labels != [label]]
+        lines += _more_lines(client, "labels", "sessions")
+    lines += _more_lines(described, "connections", "clients")
     for client in described["private"]:
         lines.append(f"  {client['host']}  process {client['pid']}, serves itself ({client['reason']})")
     lines += _language_server_lines(described.get("language_servers", []))
     lines += _waiting_lines(described.get("reviews", []), described.get("n_reviews", 0))
+    for journal in described.get("unsettled", []):
+        files = f"{journal['n_files']} files" if journal["n_files"] > 1 else "a file"
+        lines += [
+            f"{files} of an interrupted write cannot be put right yet: {printable(journal['reason'])}",
+            f"    {printable(journal['journal'])} says what they were. To leave them as they are, remove it.",
+        ]
     return "\n".join(lines)
+
+
+def _more_lines(described: Mapping[str, Any], key: str, noun: str) -> list[str]:
+    """Return a line that says how many items a list lacks that was too long for the daemon's answer."""
+    n_more = described.get(f"n_{key}", 0) - len(described[key])
+    return [f"    and {n_more} more {noun}"] if n_more > 0 else []
 
 
 def _language_server_lines(servers: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -14,6 +14,7 @@ from fileops.model.sessions import host_name
 
 ATTACH = 1  # raised by incompatible changes of the handshake or what follows
 MAX_LINE_BYTES = 64 << 10
+MAX_ANSWER_BYTES = 16 << 20  # of the daemon's line; older clients read MAX_LINE_BYTES
 LINE_S = 5.0  # until the client's line, after it has connected
 MAX_HOST_CHARS = 18  # a connection's name adds "-NNNNN" and has at most 24 characters
 MAX_TEXT_CHARS = 4096

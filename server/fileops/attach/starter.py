@@ -20,12 +20,13 @@ from functools import partial
 from typing import NamedTuple
 
 from fileops.attach.address import Address, AttachRefused, require_private_folder
-from fileops.attach.handshake import MAX_LINE_BYTES, Answer, BadRequest, control_line, parse_answer
+from fileops.attach.handshake import MAX_ANSWER_BYTES, Answer, BadRequest, control_line, parse_answer
 
 LISTENING = 3  # SD_LISTEN_FDS_START: the descriptor of the daemon's inherited socket
 BACKLOG = 256  # starters that wait for the daemon's first turn
 LOCK_S = 10.0  # for another starter; it holds the lock until its daemon answers
 ANSWER_S = 2.0  # for an idle daemon; one that works answers within milliseconds
+_CHUNK_BYTES = 64 << 10
 ENDING_S = 5.0  # for a busy daemon, after the end of its client
 ATTACH_S = 20.0  # for one that starts, is busy, or ends: disks may take up to 12 s
 ATTEMPTS = 5  # a daemon may end while a client connects; several in a row do not
@@ -212,14 +213,14 @@ def _greeted(connection: socket.socket, line: bytes, wait_readable: Callable[[so
 
 def _received_line(connection: socket.socket, wait_readable: Callable[[socket.socket], None]) -> bytes:
     """Receive the daemon's line. What follows it stays in the socket. Raises: DaemonLost, NotAttached."""
-    line = b""
-    while not line.endswith(b"\n") and len(line) <= MAX_LINE_BYTES:
+    line = bytearray()
+    while not line.endswith(b"\n") and len(line) <= MAX_ANSWER_BYTES:
         wait_readable(connection)
-        seen = connection.recv(MAX_LINE_BYTES, socket.MSG_PEEK)
+        seen = connection.recv(_CHUNK_BYTES, socket.MSG_PEEK)
         if not seen:
             raise DaemonLost
         line += connection.recv(seen.find(b"\n") + 1 or len(seen))
-    return line
+    return bytes(line)
 
 
 def _wait_readable(connection: socket.socket, timeout_s: float) -> None:

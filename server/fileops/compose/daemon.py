@@ -108,6 +108,12 @@ class SharedDaemonState(DaemonState):
             for review in self.reviews.waiting()
         ]
 
+    def unsettled(self) -> list[dict[str, object]]:
+        return [
+            {"journal": unsettled.journal, "reason": unsettled.reason, "n_files": unsettled.n_files}
+            for unsettled in self.local.unsettled()
+        ]
+
     async def language_servers(self) -> list[dict[str, object]]:
         import msgspec
 

@@ -12,7 +12,7 @@ import socket
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import assert_never
+from typing import assert_never, cast
 
 from fileops import __version__
 from fileops.attach.address import Address
@@ -20,6 +20,8 @@ from fileops.attach.bodies import BadBody, body_bytes_of, packed, unpacked
 from fileops.attach.handshake import (
     ATTACH,
     LINE_S,
+    MAX_ANSWER_BYTES,
+    MAX_LINE_BYTES,
     Attachment,
     AttachMismatch,
     BadRequest,
@@ -43,6 +45,7 @@ log = logging.getLogger(__name__)
 
 LOOK_S = 60.0  # between checks that the socket is still this daemon's
 ACCEPT_PAUSE_S = 1.0  # while no descriptor is free
+MAX_LISTED = 1 << 15  # items of a list of `status` whose answer is too long; then half as many, and so on
 MAX_REVIEWS = 50  # that `status` lists
 MAX_REVIEWS_BYTES = 16_000  # of the 64 kB of a line, which also lists the clients
 HOOK_S = 1.0  # for what a hook asks or reports; the host's user waits
@@ -284,16 +287,18 @@ class Listener:
         """Raises: BadRequest."""
         match request.command:
             case "status":
-                return control_answer_line(
-                    attach=ATTACH,
-                    socket=self._address.socket,
-                    uptime_s=round(time.monotonic() - self._started_at, 1),
-                    log=self._log_file,
-                    connections=self._connections.describe(),
-                    private=self._connections.describe_private(),
-                    language_servers=await self._service.language_servers(),
+                status = {
+                    "attach": ATTACH,
+                    "socket": self._address.socket,
+                    "uptime_s": round(time.monotonic() - self._started_at, 1),
+                    "log": self._log_file,
+                    "connections": self._connections.describe(),
+                    "private": self._connections.describe_private(),
+                    "language_servers": await self._service.language_servers(),
+                    "unsettled": self._service.unsettled(),
                     **_bounded(self._service.waiting_reviews()),
-                )
+                }
+                return fitted_line(status, request.params.get("max_bytes"))
             case "stop":
                 self.retire("asked to stop")
                 return control_answer_line(n_connections=len(self._connections))
@@ -364,6 +369,37 @@ def _bounded(reviews: Sequence[Mapping[str, object]]) -> dict[str, object]:
             break
         shown.append(review)
     return {"reviews": shown, "n_reviews": len(reviews)}
+
+
+def fitted_line(status: Mapping[str, object], max_bytes: object) -> bytes:
+    """Return the answer to `status` in one line that its reader reads: its lists are cut until it is short enough.
+
+    A list that is cut has its length beside it: `n_roots` for `roots`. Args: max_bytes: as the request says it.
+    """
+    bound = min(max_bytes, MAX_ANSWER_BYTES) if isinstance(max_bytes, int) else MAX_LINE_BYTES
+    line = control_answer_line(**status)
+    n_items = MAX_LISTED
+    while len(line) > bound and n_items:
+        line = control_answer_line(**_cut(status, n_items))
+        n_items //= 2
+    return line
+
+
+def _cut(described: Mapping[str, object], n_items: int) -> dict[str, object]:
+    """Return the description with lists of at most `n_items` items, at any depth, and the lengths of those cut."""
+    cut: dict[str, object] = {}
+    for key, value in described.items():
+        if not isinstance(value, list):
+            cut[key] = value
+            continue
+        items = cast("list[object]", value)
+        cut[key] = [
+            _cut(cast("Mapping[str, object]", item), n_items) if isinstance(item, dict) else item
+            for item in items[:n_items]
+        ]
+        if len(items) > n_items:
+            cut.setdefault(f"n_{key}", len(items))
+    return cut
 
 
 def inode_of(path: str) -> tuple[int, int] | None:

@@ -26,6 +26,10 @@ class SharedService(Protocol):
         """Describe the waiting reviews, oldest first, as `status --json` prints them: without texts."""
         ...
 
+    def unsettled(self) -> Sequence[Mapping[str, object]]:
+        """Describe the journals of dead processes that cannot be ended yet: `{journal, reason, n_files}`."""
+        ...
+
     async def language_servers(self) -> Sequence[Mapping[str, object]]:
         """Describe the language servers that were started: see model.diagnostics.LanguageServerStatus."""
         ...

@@ -116,7 +116,9 @@ class DidRecover(Struct, frozen=True, kw_only=True):
     set_id: str
     """The set's id."""
     files: tuple[RecoveredFile, ...]
-    """All files of the set."""
+    """The files of the set that are settled."""
+    waits_for: tuple[str, ...] = ()
+    """Folders that are not there or cannot be written; their files are settled when they are used again."""
 
 
 class DidDiagnose(Struct, frozen=True, kw_only=True):

@@ -8,8 +8,10 @@ import os
 import stat
 
 from fileops.platform import descriptors
+from fileops.platform.locks import lock_between_processes
 
-_OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+_CREATE = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_OPEN = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 
 class NotPrivate(Exception):
@@ -20,12 +22,12 @@ class NotPrivate(Exception):
         self.reason = reason
 
 
-def open_private(name: str, dir_fd: int | None = None) -> int:
-    """Open a private file for reading. Raises: NotPrivate, OSError."""
+def open_private(name: str, dir_fd: int | None = None, *, writes: bool = False) -> int:
+    """Open a private file for reading, or also for writing. Raises: NotPrivate, OSError."""
     try:
         status = os.stat(name, dir_fd=dir_fd, follow_symlinks=False)
         require_private(status)  # before opening: it may be a device
-        fd = os.open(name, _OPEN, dir_fd=dir_fd)
+        fd = os.open(name, _OPEN | (os.O_RDWR if writes else os.O_RDONLY), dir_fd=dir_fd)
         try:
             require_private(os.fstat(fd))
         except BaseException:
@@ -34,6 +36,31 @@ def open_private(name: str, dir_fd: int | None = None) -> int:
     except UnicodeEncodeError as error:
         raise NotPrivate("has a name that no file can have") from error
     return fd
+
+
+def create_locked(name: str, dir_fd: int) -> int:
+    """Create a private file and lock it, so that no recovery takes it for one that a dead process has left.
+
+    Between the creation and the lock another process may lock the file and remove it. So the name is checked after the
+    lock, and the file is created again if it has gone. Raises: OSError.
+    """
+    while True:
+        fd = os.open(name, _CREATE, 0o600, dir_fd=dir_fd)
+        try:
+            lock_between_processes(fd)
+            if _is_at(name, dir_fd, fd):
+                return fd
+        except BaseException:
+            descriptors.close(fd)
+            raise
+        descriptors.close(fd)
+
+
+def _is_at(name: str, dir_fd: int, fd: int) -> bool:
+    try:
+        return os.path.samestat(os.stat(name, dir_fd=dir_fd, follow_symlinks=False), os.fstat(fd))
+    except FileNotFoundError:
+        return False
 
 
 def require_private(status: os.stat_result) -> None:

@@ -35,7 +35,7 @@ _STEP_S = 0.02  # likewise, on a slow disk
 T = TypeVar("T")
 
 
-_OWN_FILE = re.compile(r"/\.fileops-[^/]*\.(?:tmp|journal)$")  # see fs/local/own_files.py
+_OWN_FILE = re.compile(r"/\.fileops-[^/]*\.(?:tmp|journal|set)$")  # see fs/local/own_files.py
 
 
 class GitFacts(Struct, frozen=True, kw_only=True):

@@ -538,7 +538,9 @@ class FileOps:
         if isinstance(event, WatcherHealth | ApprovalModeChanged):
             return True
         if isinstance(event, DidRecover):
-            return not any(self._unreadable.is_known_hidden(file.file_path) for file in event.files)
+            return not any(
+                map(self._unreadable.is_known_hidden, [*(file.file_path for file in event.files), *event.waits_for])
+            )
         paths = self._workspace.freshness.paths_of(event.session_id, event.file_path)
         return not self._unreadable.is_known_hidden(*{event.file_path, *paths})
 

@@ -12,12 +12,13 @@ from typing import Any
 
 import pytest
 
+from fileops.attach import control
 from fileops.attach.address import Address, find_address
-from fileops.attach.handshake import MAX_LINE_BYTES, Attachment, attach_line
+from fileops.attach.handshake import MAX_ANSWER_BYTES, MAX_LINE_BYTES, Attachment, attach_line, parse_answer
 from fileops.attach.starter import listening_socket
 from fileops.compose.daemon import SharedDaemonState
 from fileops.daemon import listener as listener_module
-from fileops.daemon.listener import Listener
+from fileops.daemon.listener import Listener, fitted_line
 from support.daemon_process import Place, place
 from support.patience import PATIENCE_S
 
@@ -148,3 +149,46 @@ async def test_daemon_that_lost_its_socket_serves_its_present_clients(
 def socket_answers(address: Address) -> bool:
     with socket.socket(socket.AF_UNIX) as connection:
         return connection.connect_ex(address.socket) == 0
+
+
+@pytest.mark.parametrize("max_bytes", [None, MAX_ANSWER_BYTES, 0, "many"])
+@pytest.mark.parametrize(
+    ("n_clients", "n_sessions", "n_roots"), [(1, 0, 1), (1, 2200, 1), (1, 1, 1200), (128, 5, 5), (100, 300, 300)]
+)
+def test_status_line_is_read_by_the_one_that_asks_and_says_what_is_cut(
+    max_bytes: object, n_clients: int, n_sessions: int, n_roots: int
+) -> None:
+    """R-HUB: whatever is attached, `status` is answered; a list that is cut has its length beside it."""
+    client = {
+        "name": "zed-1",
+        "roots": ["/" + "r" * 300] * n_roots,
+        "sessions": ["s" * 64] * n_sessions,
+        "labels": ["Zed"] * n_sessions,
+    }
+    line = fitted_line({"connections": [client] * n_clients, "n_reviews": 0}, max_bytes)
+    assert len(line) <= (MAX_ANSWER_BYTES if max_bytes == MAX_ANSWER_BYTES else MAX_LINE_BYTES)
+    answer = parse_answer(line).fields
+    connections = answer["connections"]
+    assert answer.get("n_connections", len(connections)) == n_clients
+    for described in connections:
+        for key, number in (("roots", n_roots), ("sessions", n_sessions), ("labels", n_sessions)):
+            assert described.get(f"n_{key}", len(described[key])) == number
+    if max_bytes == MAX_ANSWER_BYTES and n_clients < 100:
+        assert connections == [client] * n_clients
+
+
+def test_status_that_is_cut_says_so_to_a_person() -> None:
+    client = {"name": "a-1", "role": "agent", "protocol": "mcp", "pid": 1, "label": "A"}
+    described = {
+        "version": "1", "pid": 1, "uptime_s": 1.0, "socket": "/s", "log": None, "private": [], "reviews": [],
+        "connections": [{**client, "roots": ["/a"], "n_roots": 1200, "labels": ["A", "B"], "n_labels": 2200}],
+        "n_connections": 7,
+        "unsettled": [{"journal": "/state/x.journal2", "reason": "/away is not there", "n_files": 250}],
+    }  # fmt: skip
+    text = control.table(described)
+    assert "7 clients" in text
+    assert "and 6 more clients" in text
+    assert "and 1199 more folders" in text
+    assert "and 2198 more sessions" in text
+    assert "250 files of an interrupted write cannot be put right yet: /away is not there" in text
+    assert "/state/x.journal2" in text

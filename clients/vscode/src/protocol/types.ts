@@ -879,8 +879,10 @@ export interface DidRecordParams {
 export interface DidRecoverParams {
   /** The set's id. */
   set_id: string;
-  /** All files of the set. */
+  /** The files of the set that are settled. */
   files: RecoveredFile[];
+  /** Folders that are not there or cannot be written; their files are settled when they are used again. */
+  waits_for?: string[];
 }
 /** A document was saved. */
 export interface DidSaveParams {

@@ -13,15 +13,32 @@ _MEANT = "This is usually intended: take the file as it is now, and do not rever
 
 def recovered_text(event: DidRecover) -> str:
     """Return a sentence for the user about a change set that was undone after a crash."""
+    return " ".join(filter(None, (_settled_text(event), _left_text(event), _waiting_text(event))))
+
+
+def _settled_text(event: DidRecover) -> str:
+    if not event.files:
+        return "A daemon ended while it changed several files together."
+    return f"A daemon ended while it changed {counted(len(event.files), 'file')} together; they are as before."
+
+
+def _left_text(event: DidRecover) -> str | None:
     left = [file for file in event.files if file.outcome == "left"]
-    said = f"A daemon ended while it changed {counted(len(event.files), 'file')} together; they are as before."
     if not left:
-        return said
+        return None
     named = ", ".join(
         file.file_path if file.kept_as is None else f"{file.file_path} (its old content: {file.kept_as})"
         for file in left
     )
-    return f"{said} Other programs have written these since, so they were left: {named}."
+    return f"Other programs have written these since, so they were left: {named}."
+
+
+def _waiting_text(event: DidRecover) -> str | None:
+    if not event.waits_for:
+        return None
+    folders = ", ".join(event.waits_for)
+    files = "More files" if event.files else "The files"
+    return f"{files} are in folders that cannot be used now, and are put back when they can: {folders}."
 
 
 def notice_of(change: ForeignChange) -> Notice:

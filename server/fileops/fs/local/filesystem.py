@@ -20,6 +20,7 @@ from fileops.fs.local.commit_checks import CalledOnce, CommitChecks, Written, co
 from fileops.fs.local.directories import ensure_directory
 from fileops.fs.local.in_place import AnotherFileError, JournalLocation
 from fileops.fs.local.journal import JournalRegion, default_state_folder
+from fileops.fs.local.named_folders import Unsettled
 from fileops.fs.local.nofollow import Opener, is_unwritten
 from fileops.fs.local.page_cache import MAX_BYTES, PageCacheReader
 from fileops.fs.local.recent_writes import RecentWrites, may_be_written_now
@@ -228,8 +229,13 @@ class LocalFileSystem:
         """
         return self._recovery.run(folder)
 
+    def unsettled(self) -> tuple[Unsettled, ...]:
+        """Return the journals of dead processes that could not be ended yet."""
+        return self._recovery.unsettled()
+
     def recover_all(self, folders: Sequence[str]) -> None:
         """Recover each of these folders (absolute paths) and the state folder, at the start. Never fails."""
+        self._recovery.run_state()
         for folder in folders:
             with suppress(FileOpsError):
                 self.recover(self.resolve(folder))

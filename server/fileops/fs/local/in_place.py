@@ -45,7 +45,7 @@ class JournalLocation(Struct, frozen=True):
                     raise
                 os.makedirs(self.state_folder, mode=0o700, exist_ok=True)
                 own_dir_fd = os.open(self.state_folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-                journal, named = Journal.create(own_dir_fd), target.path
+                journal, named = Journal.create(own_dir_fd, is_far=True), target.path
             try:
                 yield journal, named
             except _TornError as torn:
@@ -85,7 +85,8 @@ def write_in_place(
             # that dies leaves either an untouched file or a journal that says how to restore it (see journal.py). The
             # compare comes after the journal's sync, which may take long. A write by another program after the compare
             # is not noticed: a write in place has no moment at which the old file could be compared once more.
-            journal.write(journal_target, target.status, region, memoryview(old), memoryview(new))
+            folder_ino = 0 if journal.dir_fd == target.dir_fd else os.fstat(target.dir_fd).st_ino
+            journal.write(journal_target, target.status, region, memoryview(old), memoryview(new), folder_ino)
             checks.require_unchanged()
             checks.before()
             written, is_synced = _overwrite(fd, region, old, new, target.status)

@@ -9,27 +9,32 @@ last is synced. So the files alone show what happened, and in each case the jour
 - The target is a mix of old and new: the old content is restored.
 - The target is anything else: another process has written it since; it is left alone.
 
-The journal is beside the target, or in the state folder (`default_state_folder`) if that is not writable.
+The journal (`.journal`) is beside the target, or (`.far`) in the state folder (`default_state_folder`) if that is not
+writable. A far journal waits until the folder of its target is there: a missing target alone proves nothing.
 """
 
+import errno
 import json
 import os
 import stat
-from collections.abc import Callable
 from typing import Any, cast
 
 import xxhash
 from msgspec import Struct
 from msgspec.structs import asdict
 
+from fileops.core.roots import folder_of
+from fileops.fs.local.named_folders import NamedFolder, open_named
+from fileops.fs.local.nofollow import Opener
 from fileops.fs.local.own_files import OwnFile, new_name, release
 from fileops.platform import descriptors, sync
 from fileops.platform.locks import try_lock
-from fileops.platform.private_files import NotPrivate, open_private
+from fileops.platform.private_files import NotPrivate, create_locked, open_private
 
 _MAGIC = "fileops journal 1"
 _SECTOR_BYTES = 512  # the smallest unit that a disk writes atomically
-_MAX_HEADER_BYTES = 65536
+_MAX_HEADER_BYTES = 65536  # a path of 4 kB, each byte escaped as six, and a margin
+_TARGET = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _MAX_NUMBER = (1 << 63) - 1  # of the system's sizes and times
 
 
@@ -56,6 +61,7 @@ class _Header(Struct, frozen=True):
     end_new: int
     size_old: int
     size_new: int
+    folder_ino: int = 0  # of a far journal's target; 0 in those of older versions
 
 
 def default_state_folder() -> str:
@@ -73,22 +79,28 @@ class Journal:
         self.name = name
 
     @classmethod
-    def create(cls, dir_fd: int) -> "Journal":
+    def create(cls, dir_fd: int, *, is_far: bool = False) -> "Journal":
         """Create a journal. Raises: OSError, if no file can be created in the folder."""
-        name = new_name("journal")
+        name = new_name("far" if is_far else "journal")
         try:
-            fd = os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=dir_fd)
+            return cls(create_locked(name, dir_fd), dir_fd, name)
         except OSError:
             release(name)
             raise
-        journal = cls(fd, dir_fd, name)
-        try_lock(fd)
-        return journal
 
     def write(
-        self, target: str, status: os.stat_result, region: JournalRegion, old: memoryview, new: memoryview
+        self,
+        target: str,
+        status: os.stat_result,
+        region: JournalRegion,
+        old: memoryview,
+        new: memoryview,
+        folder_ino: int = 0,
     ) -> None:
-        """Write and sync the journal. `old` and `new` are the whole contents; only the region is copied."""
+        """Write and sync the journal. `old` and `new` are the whole contents; only the region is copied.
+
+        folder_ino: of the target's folder, if the journal is far from it.
+        """
         header = _Header(
             magic=_MAGIC,
             target=os.fsencode(target).decode("latin-1"),
@@ -99,8 +111,12 @@ class Journal:
             end_new=region.end_new,
             size_old=region.size_old,
             size_new=region.size_new,
+            folder_ino=folder_ino,
         )
-        line = json.dumps(asdict(header)).encode("ascii") + b"\n"
+        fields = asdict(header)
+        if not folder_ino:
+            del fields["folder_ino"]  # older daemons remove a journal with a field that they do not know
+        line = json.dumps(fields).encode("ascii") + b"\n"
         pieces = (line, old[region.start : region.end_old], new[region.start : region.end_new])
         digest = xxhash.xxh3_128()
         for piece in pieces:
@@ -135,11 +151,11 @@ def restore(fd: int, region: JournalRegion, old: memoryview, mtime_ns: int) -> N
     sync.sync(fd)
 
 
-def recover(leftover: OwnFile, dir_fd: int, open_target: Callable[[str, int], int]) -> bool:
+def recover(leftover: OwnFile, dir_fd: int, opener: Opener | None = None, used: NamedFolder | None = None) -> bool:
     """Recover a file with the journal of a dead process, or of an earlier failure in this one.
 
-    Returns whether the journal was settled and removed. open_target: opens the header's target for reading and writing,
-    without following links.
+    Returns whether the journal was settled and removed. opener: for journals in the state folder, which contain whole
+    paths; without it the target is a neighbour of the journal. used: see `open_named`. Raises: AwayError.
     """
     try:
         fd = open_private(leftover.name, dir_fd)  # a journal from an unpacked archive must not make us write
@@ -149,7 +165,7 @@ def recover(leftover: OwnFile, dir_fd: int, open_target: Callable[[str, int], in
         if leftover.is_in_use or not try_lock(fd):
             return False
         entry = _parse(fd)
-        if entry is not None and not _settle(entry, dir_fd, open_target):
+        if entry is not None and not _settle(entry, dir_fd, opener, used):
             return False
         os.unlink(leftover.name, dir_fd=dir_fd)
     except OSError:
@@ -183,7 +199,7 @@ def _parse(fd: int) -> tuple[_Header, bytes] | None:
 
 def _is_sane(header: _Header) -> bool:
     texts = (header.magic, header.target)
-    numbers = (header.ino, header.mtime_ns, header.start, header.end_old, header.end_new)
+    numbers = (header.ino, header.mtime_ns, header.start, header.end_old, header.end_new, header.folder_ino)
     sizes = (header.size_old, header.size_new)
     if not all(type(text) is str for text in texts) or not all(type(n) is int for n in (*numbers, *sizes)):
         return False
@@ -197,12 +213,27 @@ def _is_sane(header: _Header) -> bool:
     )
 
 
-def _settle(entry: tuple[_Header, bytes], dir_fd: int, open_target: Callable[[str, int], int]) -> bool:
+def _settle(entry: tuple[_Header, bytes], dir_fd: int, opener: Opener | None, used: NamedFolder | None) -> bool:
+    """Return whether nothing is torn any more. Raises: AwayError, OSError."""
+    header, _ = entry
+    target = os.fsdecode(header.target.encode("latin-1"))
+    if opener is None:
+        if "/" in target:  # a journal among a user's files may name only its neighbours
+            raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
+        return _settle_beside(entry, target, dir_fd)
+    folder_fd, _ = open_named(NamedFolder(folder_of(target), header.folder_ino), opener, used)
+    try:
+        return _settle_beside(entry, os.path.basename(target), folder_fd)
+    finally:
+        descriptors.close(folder_fd)
+
+
+def _settle_beside(entry: tuple[_Header, bytes], name: str, dir_fd: int) -> bool:
     header, body = entry
     region = JournalRegion(header.start, header.end_old, header.end_new, header.size_old, header.size_new)
     old, new = memoryview(body)[: region.end_old - region.start], memoryview(body)[region.end_old - region.start :]
     try:
-        fd = open_target(os.fsdecode(header.target.encode("latin-1")), dir_fd)
+        fd = os.open(name, _TARGET, dir_fd=dir_fd)
     except FileNotFoundError:
         return True
     try:

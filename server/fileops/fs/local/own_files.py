@@ -1,9 +1,9 @@
 """Names of our temp files and journals in users' folders, and the removal of those of dead processes.
 
-A name contains the process: `.fileops-PID-START-RANDOM.tmp` (or `.journal`, or `.set`), where START is the start time
-of the process as the kernel counts it, in base 36. That process holds flock(2) on the file while it uses it. So a file
-is left over if no process holds the lock and its creator is gone. The lock also covers creators in other containers,
-whose pids mean nothing here.
+A name contains the process: `.fileops-PID-START-RANDOM.tmp` (or `.journal`, `.far`, `.set`), where START is the start
+time of the process as the kernel counts it, in base 36. That process holds flock(2) on the file while it uses it. So a
+file is left over if no process holds the lock and its creator is gone. The lock also covers creators in other
+containers, whose pids mean nothing here.
 
 A `.set` file may be the only copy of what a change set has replaced. Only the journal of that set says so, and it may
 be in a state folder that this process does not know. So such a file is never removed because of its name alone.
@@ -22,7 +22,7 @@ from msgspec import Struct
 from fileops.platform import descriptors
 from fileops.platform.locks import try_lock
 
-_NAME = re.compile(r"\.fileops-(?P<pid>\d{1,10})-(?P<start>[0-9a-z]{1,16})-[0-9a-f]{12}\.(?P<kind>tmp|journal|set)")
+_NAME = re.compile(r"\.fileops-(?P<pid>\d{1,10})-(?P<start>[0-9a-z]{1,16})-[0-9a-f]{12}\.(?P<kind>tmp|journal|far|set)")
 _PREFIX = ".fileops-"
 _ENDED = (b"Z", b"X")  # states of a process whose parent has not waited for it
 

@@ -4,10 +4,12 @@ import errno
 import logging
 import os
 import threading
+import time
 from collections.abc import Callable
 
 from fileops.fs.local import journal, own_files
 from fileops.fs.local.directories import open_folder
+from fileops.fs.local.named_folders import AwayError, NamedFolder, Unsettled, is_there
 from fileops.fs.local.nofollow import Opener
 from fileops.fs.local.set_recovery import recover_all
 from fileops.model.events import DidRecover
@@ -19,7 +21,7 @@ STATE_S = 1.0  # for another thread that handles the state folder's journals
 _MAX_FOLDERS_KNOWN = 65536
 # The folder is missing or cannot be listed (EBADF: opened with O_PATH). Other errors may not occur the next time.
 _UNAVAILABLE = {errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EACCES, errno.EPERM, errno.EBADF}
-_TARGET = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+RETRY_S = 2.0  # between two attempts for one folder whose journal cannot be ended
 
 
 class _Turn:
@@ -47,6 +49,9 @@ class Recovery:
         self._turns: dict[str, _Turn] = {}  # of folders being recovered; a mount among them may hang
         self._guard = threading.Lock()  # of the three above
         self._state_running = threading.Lock()
+        self._unsettled_sets: dict[str, Unsettled] = {}  # by the journals' names; replaced as a whole
+        self._unsettled_files: dict[str, Unsettled] = {}
+        self._awaited: dict[str, float] = {}  # their folders, and when each may be tried again
 
     def run(self, folder: str) -> int:
         """Recover a folder and return how many files were settled. Never fails; the rest is retried later."""
@@ -66,39 +71,65 @@ class Recovery:
         # A commit may leave a file in the folder after it was listed here, and then calls `forget`. The folder must not
         # be remembered as done in that case, so the number of such calls is compared before the listing and at the end.
         n_forgotten = self._n_forgotten
-        n_settled, is_done = self._settle(folder, _open_beside)
-        n_more, is_also_done = self._settle_state()
-        n_sets, are_sets_done = recover_all(self.sets_folder, self._opener, self._report)
-        n_more += n_sets
+        n_settled, is_done = self._settle(folder)
+        n_more, is_also_done = self._settle_state(self._named(folder))
         with self._guard:
-            if is_done and is_also_done and are_sets_done and n_forgotten == self._n_forgotten:
+            if is_done and is_also_done and n_forgotten == self._n_forgotten:
                 self._know(folder)
         return n_settled + n_more
+
+    def run_state(self) -> None:
+        """Settle what the journals of the state folder say. Never fails."""
+        self._settle_state(None)
+
+    def unsettled(self) -> tuple[Unsettled, ...]:
+        """Return the journals that could not be ended when they were last tried."""
+        return (*self._unsettled_sets.values(), *self._unsettled_files.values())
+
+    def _named(self, folder: str) -> NamedFolder | None:
+        try:
+            dir_fd = open_folder(folder, self._opener)
+        except OSError:
+            return None
+        try:
+            return NamedFolder(folder, os.fstat(dir_fd).st_ino)
+        finally:
+            descriptors.close(dir_fd)
 
     def _report(self, recovered: DidRecover) -> None:
         self.on_recovered(recovered)
 
-    def _settle_state(self) -> tuple[int, bool]:
+    def _settle_state(self, used: NamedFolder | None) -> tuple[int, bool]:
         """See `_settle`. Skipped if another thread waits for the disk of a file that a journal names."""
-        if not os.path.isdir(self.state_folder):
+        if not (os.path.isdir(self.state_folder) or os.path.isdir(self.sets_folder)):
             return 0, True
         if not self._state_running.acquire(timeout=STATE_S):
             return 0, False
         try:
-            return self._settle(self.state_folder, self._open_anywhere)
+            n_settled, is_done = self._settle(self.state_folder, used, is_state=True)
+            sets = recover_all(self.sets_folder, self._opener, self._report, used, self._unsettled_sets)
+            self._unsettled_sets = dict(sets.unsettled)
         finally:
             self._state_running.release()
+        try_again_at = time.monotonic() + RETRY_S
+        with self._guard:
+            self._awaited = {
+                folder.path: try_again_at for unsettled in self.unsettled() for folder in unsettled.folders
+            }
+            self._known.difference_update(self._awaited)
+        return n_settled + sets.n_settled, is_done and sets.is_done
 
     def _know(self, folder: str) -> None:
         if len(self._known) >= _MAX_FOLDERS_KNOWN:
             self._known.clear()
-        self._known.add(folder)
+        if folder not in self._awaited:
+            self._known.add(folder)
 
     def has_run(self, folder: str) -> bool:
         return folder in self._known
 
     def run_once(self, folder: str) -> None:
-        if folder not in self._known:
+        if folder not in self._known and self._awaited.get(folder, 0.0) <= time.monotonic():
             self.run(folder)
 
     def forget(self, folder: str) -> None:
@@ -107,40 +138,54 @@ class Recovery:
             self._n_forgotten += 1
             self._known.discard(folder)
 
-    def _settle(self, folder: str, open_target: Callable[[str, int], int]) -> tuple[int, bool]:
+    def _settle(self, folder: str, used: NamedFolder | None = None, *, is_state: bool = False) -> tuple[int, bool]:
         """Return how many files were settled, and whether none of this process is left (a running edit may own one)."""
         try:
             dir_fd = open_folder(folder, self._opener)
         except OSError as error:
             return 0, error.errno in _UNAVAILABLE
-        n_settled, is_done = 0, True
+        n_settled, is_done, unsettled = 0, True, dict[str, Unsettled]()
         try:
             for leftover in own_files.list_own_files(dir_fd):
-                if leftover.kind == "journal":
-                    is_settled = journal.recover(leftover, dir_fd, open_target)
-                elif leftover.kind == "set":
+                if leftover.kind == "set":
                     continue  # its journal decides, even if it is unknown here
-                else:
+                if leftover.kind == "tmp":
                     is_settled = own_files.remove_if_dead(leftover, dir_fd)
+                elif is_state:
+                    is_settled = self._settle_far(leftover, dir_fd, used, unsettled)
+                else:
+                    is_settled = journal.recover(leftover, dir_fd)
                 n_settled += is_settled
                 is_done = is_done and (is_settled or not leftover.is_ours)
         except OSError as error:
             is_done = is_done and error.errno in _UNAVAILABLE
         finally:
             descriptors.close(dir_fd)
+        if is_state:
+            self._unsettled_files = unsettled
         return n_settled, is_done
 
-    def _open_anywhere(self, target: str, dir_fd: int) -> int:  # journals here contain whole paths
-        return self._opener(target, _TARGET)
+    def _settle_far(
+        self, leftover: own_files.OwnFile, dir_fd: int, used: NamedFolder | None, unsettled: dict[str, Unsettled]
+    ) -> bool:
+        """Settle a journal of the state folder, or note that it waits. Return whether it is settled."""
+        known = self._unsettled_files.get(leftover.name)
+        if known is None or any(is_there(folder, self._opener, used) for folder in known.folders):
+            try:
+                return journal.recover(leftover, dir_fd, self._opener, used)
+            except AwayError as away:
+                known = Unsettled(
+                    journal=os.path.join(self.state_folder, leftover.name),
+                    reason=f"{away.folder.path} is not there",
+                    folders=(away.folder,),
+                    n_files=1,
+                )
+                log.warning("a file is half written, and restored when its folder is there: %s", known.reason)
+        unsettled[leftover.name] = known
+        return False
 
 
 def _log_recovered(recovered: DidRecover) -> None:
     files = ", ".join(f"{file.file_path}: {file.outcome}" for file in recovered.files)
-    log.warning("a change set that was not finished was undone: %s", files)
-
-
-def _open_beside(target: str, dir_fd: int) -> int:
-    """Open the target of a journal that lies among a user's files. It may name only its neighbours."""
-    if "/" in target:
-        raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
-    return os.open(target, _TARGET, dir_fd=dir_fd)
+    waits_for = f"; waiting for {', '.join(recovered.waits_for)}" if recovered.waits_for else ""
+    log.warning("a change set that was not finished was undone: %s%s", files, waits_for)

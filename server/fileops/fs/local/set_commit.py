@@ -52,7 +52,6 @@ from fileops.fs.os_errors import at_path
 from fileops.model.changes import PlannedFile
 from fileops.model.digest import content_digest
 from fileops.model.errors import AlreadyExists, SetConflict, SetUnsupported
-from fileops.model.events import RecoveredFile
 from fileops.model.files import CommitReport, Committed, Snapshot
 from fileops.model.internal_errors import PathMoved, Stale
 from fileops.platform import descriptors, sync, syscalls, umask
@@ -177,6 +176,12 @@ class SetCommit(Struct, kw_only=True):
         for step in self._steps:
             with at_path(step.path):
                 self._prepare_step(held, step)
+        for step in self._steps:
+            step.record = with_changes(
+                step.record,
+                folder_ino=os.fstat(step.dir_fd).st_ino,
+                new_folder_ino=0 if step.new_dir_fd == -1 else os.fstat(step.new_dir_fd).st_ino,
+            )
         journal.prepare(new_record(self.set_id, tuple(step.record for step in self._steps)))
 
     def _prepare_step(self, held: ExitStack, step: _Step) -> None:
@@ -399,27 +404,25 @@ class SetCommit(Struct, kw_only=True):
     def _roll_back(self, journal: SetJournal, error: BaseException) -> None:
         """Bring all files back. Raises: SetConflict, if some cannot be restored."""
         record = new_record(self.set_id, tuple(step.record for step in self._steps))
-        left: list[RecoveredFile] = []
-        try:
-            left = [file for file in RollBack(record, self.opener, is_own=True).run() if file.outcome == "left"]
-        except OSError as fault:
-            for step in self._steps:
-                if step.temp is not None:
-                    step.temp.is_in_place = True  # the journal needs it: the next recovery continues here
-                self.on_kept(folder_of(step.path))
-            raise SetConflict(
-                files=tuple(step.path for step in self._steps), reason=os.strerror(fault.errno or 0)
-            ) from error
+        roll_back = RollBack(record, self.opener, is_own=True)
+        roll_back.run()
         for step in self._steps:
             if step.temp is not None:
-                step.temp.is_in_place = True  # it was removed with the other files of the set
-        remove_folders(self._made, self.opener)
-        journal.remove()
-        if left:
+                step.temp.is_in_place = True  # it was removed with the other files of the set, or the journal needs it
+        files = [file for _, file in sorted(roll_back.work.outcomes.items())]
+        left = [file for file in files if file.outcome == "left"]
+        waiting = [self._steps[index].path for index in sorted(roll_back.work.waiting)]
+        if waiting:
+            for step in self._steps:
+                self.on_kept(folder_of(step.path))  # the journal stays, and the next recovery continues here
+        else:
+            remove_folders(self._made, self.opener)
+            journal.remove()
+        if left or waiting:
             raise SetConflict(
-                files=tuple(file.file_path for file in left),
+                files=(*waiting, *(file.file_path for file in left)),
                 kept=tuple(file.kept_as for file in left if file.kept_as is not None),
-                reason="another program has written while the set was applied",
+                reason=roll_back.work.reason or "another program has written while the set was applied",
             ) from error
 
     # --- S6 ----------------------------------------------------------------------------------------------------------

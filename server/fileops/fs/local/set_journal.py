@@ -1,17 +1,23 @@
 """Journal of a change set: which names it changes, and what they were before and will be after.
 
 A journal is a private file in the state folder, in `sets`, and its creator holds flock(2) on it. It is a sequence of
-records, each a line: a digest, a space, JSON, a line feed. Anything from the first damaged record on is ignored. The
-records, in the order in which they are written:
+records, each a line: a digest, a space, JSON, a line feed. A line without its line feed was never complete and counts
+as not written. The records, in the order in which they are written:
 
 - `folders`: folders that the set creates for new files. Written and synced before they are created.
 - `steps`: everything that recovery needs. It is synced before the first name changes: the set is PREPARED.
 - `committed`: synced after all names have changed: the set is applied. Its space is reserved with the steps, so that a
   full disk cannot make it fail.
+- `settled`: steps that a recovery has proven done, while others have to wait for their folders. It is written by the
+  recovery, and more than once if need be.
+
+A complete line that cannot be understood, before `steps`, is no proof that nothing was changed: such a journal is kept.
+After `steps`, the set counts as not committed. Writer and reader have one bound, `MAX_JOURNAL_BYTES`.
 
 `set_recovery.py` acts on a journal.
 """
 
+import errno
 import json
 import os
 import time
@@ -22,11 +28,15 @@ import xxhash
 from msgspec import Struct
 
 from fileops.fs.local.own_files import is_set_file, is_temp_file
+from fileops.model.events import RecoveryOutcome
 from fileops.platform import descriptors, sync
-from fileops.platform.locks import try_lock
+from fileops.platform.private_files import create_locked
 
+# Daemons up to 1.0 remove a journal with fields that they do not know; they look for ".journal" only.
+SUFFIX = ".journal2"
+SUFFIXES = (SUFFIX, ".journal")
+MAX_JOURNAL_BYTES = 64 << 20  # 2,000 steps with two paths of 4 kB, each byte written as two, and a margin
 _COMMITTED = {"committed": True}
-_MAX_JOURNAL_BYTES = 1 << 20  # 64 steps with two escaped paths of 4 kB each, and a margin
 
 in_use: set[str] = set()  # names of the journals of sets that this process is committing
 
@@ -39,6 +49,7 @@ class SetStep(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     kind: "swap" replaces the file at `path` by `temp`, "make" gives `temp` the name `path`, "drop" gives `path` the
     name `backup`, "move" gives `path` the name `new_path`. temp, backup: names in the folder of `path`; `kept` is the
     name of the new file before the steps were written. ino, digest, uid, mode: of the old file, `new_*` of the new one.
+    folder_ino, new_folder_ino: of the folders of `path` and `new_path`; 0 in journals of older versions.
     """
 
     kind: StepKind
@@ -53,6 +64,8 @@ class SetStep(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     mode: int = 0
     new_ino: int = 0
     new_digest: str = ""
+    folder_ino: int = 0
+    new_folder_ino: int = 0
 
     @property
     def file_path(self) -> str:
@@ -80,12 +93,26 @@ class SetRecord(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     steps: tuple[SetStep, ...]
 
 
+class SettledStep(Struct, frozen=True, kw_only=True):
+    """What a recovery has done about a step. index: of the step. kept_as: a path, as latin-1 of its bytes."""
+
+    index: int
+    outcome: RecoveryOutcome
+    kept_as: str | None = None
+
+
 class ReadJournal(Struct, frozen=True, kw_only=True):
-    """The contents of a journal. record: None if the set was never prepared."""
+    """The contents of a journal.
+
+    record: None if the set was never prepared, or if the journal is damaged. end: where the last intact record ends.
+    """
 
     folders: tuple[str, ...] = ()
     record: SetRecord | None = None
     is_committed: bool = False
+    settled: tuple[SettledStep, ...] = ()
+    is_damaged: bool = False
+    end: int = 0
 
 
 def to_latin(path: str) -> str:
@@ -102,16 +129,15 @@ class SetJournal:
     def __init__(self, folder: str, set_id: str) -> None:
         """Create it. Raises: OSError."""
         os.makedirs(folder, mode=0o700, exist_ok=True)
-        self._name = f"{set_id}.journal"
+        self._name = f"{set_id}{SUFFIX}"
         self._dir_fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        in_use.add(self._name)
         try:
-            self._fd = os.open(self._name, flags, 0o600, dir_fd=self._dir_fd)
+            self._fd = create_locked(self._name, self._dir_fd)
         except OSError:
+            in_use.discard(self._name)
             descriptors.close(self._dir_fd)
             raise
-        try_lock(self._fd)
-        in_use.add(self._name)
         self._n_bytes = 0
 
     def note_folders(self, folders: tuple[str, ...]) -> None:
@@ -159,35 +185,63 @@ class SetJournal:
         descriptors.close(self._dir_fd)
 
     def _append(self, line: bytes) -> None:
+        _require_bound(self._n_bytes + len(line))
         sync.write_at(self._fd, line, self._n_bytes)
         self._n_bytes += len(line)
 
 
+def note_settled(fd: int, journal: ReadJournal, settled: tuple[SettledStep, ...]) -> None:
+    """Write and sync, behind the last intact record, what a recovery has done. Raises: OSError."""
+    line = _line({"settled": msgspec.to_builtins(settled)})
+    _require_bound(journal.end + len(line))
+    sync.write_at(fd, line, journal.end)
+    os.ftruncate(fd, journal.end + len(line))
+    sync.sync(fd)
+
+
 def read_journal(fd: int) -> ReadJournal:
     """Return the intact part of a journal. Raises: OSError."""
+    n_bytes = os.fstat(fd).st_size
+    if n_bytes > MAX_JOURNAL_BYTES:
+        return ReadJournal(is_damaged=True)
     journal = ReadJournal()
-    for line in sync.read_at(fd, 0, _MAX_JOURNAL_BYTES).splitlines():
-        fields = _parse(line)
-        if fields is None:
-            break
-        if fields == _COMMITTED and journal.record is not None:
-            return msgspec.structs.replace(journal, is_committed=True)
+    *lines, _unfinished = sync.read_at(fd, 0, n_bytes).split(b"\n")
+    for line in lines:
         try:
-            if "folders" in fields:
-                folders = msgspec.convert(fields["folders"], tuple[str, ...])
-                if journal.record is not None or not all(map(_is_canonical, folders)):
-                    break
-                journal = msgspec.structs.replace(journal, folders=tuple(map(from_latin, folders)))
-            elif journal.record is None:
-                record = msgspec.convert(fields, SetRecord)
-                if not all(step.is_sane() for step in record.steps):
-                    break
-                journal = msgspec.structs.replace(journal, record=record)
-            else:
-                break
-        except msgspec.ValidationError:
-            break
+            journal = _with_record(journal, _parse(line))
+        except ValueError:
+            return msgspec.structs.replace(journal, is_damaged=journal.record is None)
+        journal = msgspec.structs.replace(journal, end=journal.end + len(line) + 1)
     return journal
+
+
+def _with_record(journal: ReadJournal, fields: dict[str, Any]) -> ReadJournal:
+    """Return the journal with one record more. Raises: ValueError (as msgspec's ValidationError), if it is not one."""
+    changed = msgspec.structs.replace
+    if journal.record is None and "folders" in fields:
+        folders = msgspec.convert(fields["folders"], tuple[str, ...])
+        _require(all(map(_is_canonical, folders)))
+        return changed(journal, folders=tuple(map(from_latin, folders)))
+    if journal.record is None:
+        record = msgspec.convert(fields, SetRecord)
+        _require(all(step.is_sane() for step in record.steps))
+        return changed(journal, record=record)
+    if fields == _COMMITTED:
+        return changed(journal, is_committed=True)
+    settled = msgspec.convert(fields.get("settled"), tuple[SettledStep, ...])
+    _require(all(0 <= step.index < len(journal.record.steps) for step in settled))
+    return changed(journal, settled=settled)
+
+
+def _require(is_sane: bool) -> None:
+    if not is_sane:
+        raise ValueError
+
+
+def _require_bound(n_bytes: int) -> None:
+    """Raises: OSError, if no recovery would read so much."""
+    if n_bytes > MAX_JOURNAL_BYTES:
+        raise OSError(errno.EFBIG, "the names of the files need a longer journal than is read")
 
 
 def new_record(set_id: str, steps: tuple[SetStep, ...]) -> SetRecord:
@@ -195,19 +249,20 @@ def new_record(set_id: str, steps: tuple[SetStep, ...]) -> SetRecord:
 
 
 def _line(fields: dict[str, Any]) -> bytes:
-    body = json.dumps(fields).encode("ascii")
+    body = json.dumps(fields, ensure_ascii=False).encode()  # escapes would make six bytes of each of a foreign name
     return xxhash.xxh3_128_hexdigest(body).encode() + b" " + body + b"\n"
 
 
-def _parse(line: bytes) -> dict[str, Any] | None:
+def _parse(line: bytes) -> dict[str, Any]:
+    """Raises: ValueError, if the line is not a record."""
     digest, _, body = line.partition(b" ")
-    if digest != xxhash.xxh3_128_hexdigest(body).encode():
-        return None
+    _require(digest == xxhash.xxh3_128_hexdigest(body).encode())
     try:
         fields = json.loads(body)
-    except (ValueError, RecursionError):  # RecursionError: nested brackets
-        return None
-    return cast("dict[str, Any]", fields) if isinstance(fields, dict) else None
+    except RecursionError as error:  # nested brackets
+        raise ValueError from error
+    _require(isinstance(fields, dict))
+    return cast("dict[str, Any]", fields)
 
 
 def _is_canonical(path: str) -> bool:

@@ -8,6 +8,9 @@ each name decides, so an interrupted recovery is simply repeated. For one file t
 - It is anything else, or gone: another program has written it since. It is left alone, and the old file is kept beside
   it under a name that people understand (`NAME.fileops-before-ID`).
 
+A step ends only when its files were seen: if its folder is not there (`named_folders.py`), or an operation fails, the
+step waits, and the journal says which of the others are settled.
+
 A recovery after a death trusts a backup only if its bytes, owner and mode are those in the journal, and if it has one
 of our names in the folder of its file. So a forged journal can at most restore a file that is there anyway.
 """
@@ -16,16 +19,30 @@ import errno
 import os
 import stat
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
+from itertools import count
 
 from msgspec import Struct
 
 from fileops.core.roots import folder_of
 from fileops.fs.local.directories import open_folder
+from fileops.fs.local.named_folders import AwayError, NamedFolder, Unsettled, is_there, open_named
 from fileops.fs.local.nofollow import Opener
 from fileops.fs.local.own_files import is_set_file, list_own_files, remove_if_dead
-from fileops.fs.local.set_journal import ReadJournal, SetRecord, SetStep, from_latin, in_use, read_journal
+from fileops.fs.local.set_journal import (
+    SUFFIXES,
+    ReadJournal,
+    SetRecord,
+    SetStep,
+    SettledStep,
+    from_latin,
+    in_use,
+    note_settled,
+    read_journal,
+    to_latin,
+)
 from fileops.model.digest import content_digest
 from fileops.model.events import DidRecover, RecoveredFile, RecoveryOutcome
 from fileops.platform import descriptors, sync, syscalls
@@ -34,7 +51,9 @@ from fileops.platform.private_files import NotPrivate, open_private
 
 MAX_AGE_S = 24 * 3600.0  # older backups are kept and reported, not restored
 _MAX_EXCHANGES = 100  # each further one needs a foreign rename within microseconds
-_GONE = {errno.ENOENT, errno.ENOTDIR}
+_NOT_OURS = {errno.ELOOP, errno.ENXIO, errno.EACCES, errno.EPERM}  # a link, a socket, a file that cannot be read
+_EXHAUSTED = {errno.EMFILE, errno.ENFILE, errno.ENOMEM}
+_MAX_NAME_BYTES = 255
 
 
 class BusyError(Exception):
@@ -58,56 +77,122 @@ class _Found(Struct, frozen=True, kw_only=True):
         return self.digest == step.digest and self.status.st_ino != step.new_ino
 
 
+class _Work:
+    """The steps of one set, while they are taken back or finished: its open folders, and what became of each step.
+
+    used: see `open_named`.
+    """
+
+    def __init__(self, steps: Sequence[SetStep], opener: Opener, used: NamedFolder | None) -> None:
+        self.steps = steps
+        self.outcomes: dict[int, RecoveredFile] = {}
+        self.waiting: dict[int, NamedFolder] = {}
+        self.reason: str | None = None  # of the first step that waits
+        self._opener, self._used = opener, used
+        self._folders: dict[NamedFolder, tuple[int, str]] = {}
+
+    def folder_of(self, step: SetStep) -> tuple[int, str]:
+        """Return the open folder of a step, and its path. Raises: AwayError, OSError."""
+        return self._open(NamedFolder(folder_of(step.file_path), step.folder_ino), step)
+
+    def new_folder_of(self, step: SetStep) -> tuple[int, str]:
+        """Raises: AwayError, OSError."""
+        return self._open(NamedFolder(folder_of(from_latin(step.new_path)), step.new_folder_ino), step)
+
+    def _open(self, named: NamedFolder, step: SetStep) -> tuple[int, str]:
+        if named not in self._folders:
+            own_names = filter(None, (step.kept, step.temp, step.backup))
+            self._folders[named] = open_named(named, self._opener, self._used, own_names)
+        return self._folders[named]
+
+    def run(self, settle: Callable[[SetStep], RecoveredFile], done: Container[int] = ()) -> None:
+        """Settle each step that is not done, the last one first. A step that cannot be settled now waits."""
+        for index, step in reversed(list(enumerate(self.steps))):
+            if index in done:
+                continue
+            try:
+                self.outcomes[index] = settle(step)
+            except AwayError as away:
+                self._wait(index, away.folder, f"{away.folder.path} is not there")
+            except OSError as error:
+                reason = f"{step.file_path}: {os.strerror(error.errno or 0).lower()}"
+                self._wait(index, NamedFolder(folder_of(step.file_path), step.folder_ino), reason)
+
+    def _wait(self, index: int, named: NamedFolder, reason: str) -> None:
+        self.waiting[index] = named
+        self.reason = self.reason or reason
+
+    def close(self) -> None:
+        for fd, _ in self._folders.values():
+            descriptors.close(fd)
+
+
 class RollBack:
     """Takes back the steps of one set.
 
     is_own: this process has just made them, so it holds the locks, and a file that it took out of a name was the last
-    one there, even if its bytes differ.
+    one there, even if its bytes differ. used: see `open_named`. last_tried_at: when a recovery has last waited.
     """
 
-    def __init__(self, record: SetRecord, opener: Opener, *, is_own: bool) -> None:
-        self._record, self._opener, self._is_own = record, opener, is_own
-        self._is_old = time.time() - record.prepared_at > MAX_AGE_S and not is_own
+    def __init__(
+        self,
+        record: SetRecord,
+        opener: Opener,
+        *,
+        is_own: bool,
+        used: NamedFolder | None = None,
+        last_tried_at: float = 0.0,
+    ) -> None:
+        self._record, self._is_own = record, is_own
+        self._is_old = time.time() - max(record.prepared_at, last_tried_at) > MAX_AGE_S and not is_own
         self._locked: list[int] = []
+        self.work = _Work(record.steps, opener, used)
 
-    def run(self) -> tuple[RecoveredFile, ...]:
-        """Return the files that could not be restored, and those that were. Raises: BusyError, OSError."""
+    def run(self, done: Container[int] = ()) -> None:
+        """Take back each step that is not done; `work` says what became of it. Raises: BusyError."""
         try:
             if not self._is_own:
-                self._lock_all()
-            outcomes = [self._take_back(step) for step in reversed(self._record.steps)]
+                self._lock_all(done)
+            self.work.run(self._take_back, done)
         finally:
             for fd in self._locked:
                 descriptors.close(fd)
-        return tuple(reversed(outcomes))
+            self.work.close()
 
-    def _lock_all(self) -> None:
-        """Keep other daemons from the files until the set is settled. Raises: BusyError, OSError."""
-        for step in self._record.steps:
-            for path in filter(None, (step.path, step.new_path)):
-                try:
-                    fd = self._opener(from_latin(path), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-                except OSError:
-                    continue  # there is none, or it is not ours
-                self._locked.append(fd)
-                if not try_lock(fd):
-                    raise BusyError
+    def _lock_all(self, done: Container[int]) -> None:
+        """Keep other daemons from the files until the set is settled. Raises: BusyError."""
+        descriptors.make_room(2 * len(self._record.steps))
+        for index, step in enumerate(self._record.steps):
+            if index in done:
+                continue
+            self._lock(step.file_path, partial(self.work.folder_of, step))
+            if step.kind == "move":
+                self._lock(from_latin(step.new_path), partial(self.work.new_folder_of, step))
+
+    def _lock(self, path: str, open_folder_of: Callable[[], tuple[int, str]]) -> None:
+        """Raises: BusyError. A file that cannot be opened is met again when its step is taken back."""
+        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        try:
+            dir_fd, _ = open_folder_of()
+            fd = os.open(os.path.basename(path), flags, dir_fd=dir_fd)
+        except (AwayError, OSError) as error:
+            if isinstance(error, OSError) and error.errno in _EXHAUSTED:
+                raise BusyError from error
+            return
+        self._locked.append(fd)
+        if not try_lock(fd):
+            raise BusyError
 
     def _take_back(self, step: SetStep) -> RecoveredFile:
-        folder, name = folder_of(step.file_path), os.path.basename(step.file_path)
-        try:
-            dir_fd = open_folder(folder, self._opener)
-        except OSError as error:
-            if error.errno not in {*_GONE, errno.ELOOP}:
-                raise
-            return RecoveredFile(file_path=step.file_path, outcome="left")  # its folder was moved
-        try:
-            outcome, kept_as = self._back(step, name, dir_fd)
-            sync.sync_folder(dir_fd)
-        finally:
-            descriptors.close(dir_fd)
+        """Raises: AwayError, OSError."""
+        dir_fd, folder = self.work.folder_of(step)
+        name = os.path.basename(step.file_path)
+        outcome, kept_as = self._back(step, name, dir_fd)
+        sync.sync_folder(dir_fd)
         return RecoveredFile(
-            file_path=step.file_path, outcome=outcome, kept_as=None if kept_as is None else f"{folder}/{kept_as}"
+            file_path=f"{folder}/{name}" if folder != "/" else f"/{name}",
+            outcome=outcome,
+            kept_as=None if kept_as is None else f"{folder}/{kept_as}",
         )
 
     def _back(self, step: SetStep, name: str, dir_fd: int) -> tuple[RecoveryOutcome, str | None]:
@@ -179,36 +264,31 @@ class RollBack:
         return "restored", None
 
     def _move_back(self, step: SetStep, name: str, dir_fd: int) -> tuple[RecoveryOutcome, str | None]:
-        new_path = from_latin(step.new_path)
-        new_name = os.path.basename(new_path)
+        new_name = os.path.basename(from_latin(step.new_path))
+        present = _find(name, dir_fd)
         try:
-            new_fd = open_folder(folder_of(new_path), self._opener)
-        except OSError as error:
-            if error.errno not in _GONE:
-                raise
-            return ("left" if _find(name, dir_fd) is None else "unchanged"), None
-        try:
-            present, moved = _find(name, dir_fd), _find(new_name, new_fd)
-            is_ours = moved is not None and moved.status.st_ino == step.ino and (self._is_own or moved.is_old(step))
-            if present is not None and moved is not None and is_ours:
-                if os.path.samestat(present.status, moved.status):  # linked, and not yet unlinked
-                    os.unlink(new_name, dir_fd=new_fd)
-                    return "unchanged", None
-                kept = f"{name}.fileops-before-{self._record.set_id}"
-                _rename_exclusively(new_name, kept, new_fd, dir_fd)
-                return "left", kept
-            if present is not None:
+            new_fd, _ = self.work.new_folder_of(step)
+        except AwayError:
+            if present is not None and present.status.st_ino == step.ino:
+                return "unchanged", None  # it was not moved
+            raise
+        moved = _find(new_name, new_fd)
+        is_ours = moved is not None and moved.status.st_ino == step.ino and (self._is_own or moved.is_old(step))
+        if present is not None and moved is not None and is_ours:
+            if os.path.samestat(present.status, moved.status):  # linked, and not yet unlinked
+                os.unlink(new_name, dir_fd=new_fd)
                 return "unchanged", None
-            if not is_ours:
-                return "left", None
-            try:
-                _rename_exclusively(new_name, name, new_fd, dir_fd)
-            except FileExistsError:
-                return "left", None
-            sync.sync_folder(new_fd)
-            return "restored", None
-        finally:
-            descriptors.close(new_fd)
+            return "left", self._rename_to_kept(new_name, name, new_fd, dir_fd)
+        if present is not None:
+            return "unchanged", None
+        if not is_ours:
+            return "left", None
+        try:
+            _rename_exclusively(new_name, name, new_fd, dir_fd)
+        except FileExistsError:
+            return "left", None
+        sync.sync_folder(new_fd)
+        return "restored", None
 
     # --- our own files -------------------------------------------------------------------------------------------
 
@@ -231,14 +311,20 @@ class RollBack:
         old_name = self._old_name(step, dir_fd)
         if old_name is None:
             return None
-        kept = f"{name}.fileops-before-{self._record.set_id}"
-        try:
-            _rename_exclusively(old_name, kept, dir_fd, dir_fd)
-        except FileExistsError:
-            return old_name
+        kept = self._rename_to_kept(old_name, name, dir_fd, dir_fd)
         for other in filter(None, (step.kept, step.temp, step.backup)):
             _remove_if(other, dir_fd, lambda found: found.is_new(step))
         return kept
+
+    def _rename_to_kept(self, source: str, name: str, dir_fd: int, target_dir_fd: int) -> str:
+        """Give a file a name beside `name` that people understand, and return it. Raises: OSError."""
+        for number in count(1):
+            suffix = f".fileops-before-{self._record.set_id}{'' if number == 1 else f'-{number}'}"
+            kept = _cut_name(name, _MAX_NAME_BYTES - len(suffix)) + suffix
+            with suppress(FileExistsError):
+                _rename_exclusively(source, kept, dir_fd, target_dir_fd)
+                return kept
+        raise AssertionError  # `count` does not end
 
 
 def clear(step: SetStep, dir_fd: int) -> None:
@@ -248,82 +334,155 @@ def clear(step: SetStep, dir_fd: int) -> None:
             os.unlink(name, dir_fd=dir_fd)
 
 
-def recover_all(sets_folder: str, opener: Opener, on_recovered: Callable[[DidRecover], None]) -> tuple[int, bool]:
-    """Settle the sets of dead processes. Return how many, and whether none is left for later. Never fails.
+class RecoveredSets(Struct, frozen=True, kw_only=True):
+    """What a look at all journals has found.
 
-    on_recovered: called with what was done, unless none of it concerns a person.
+    is_done: nothing was left because a process uses it. unsettled: by the journals' names.
+    """
+
+    n_settled: int = 0
+    is_done: bool = True
+    unsettled: Mapping[str, Unsettled] = {}
+
+
+def recover_all(
+    sets_folder: str,
+    opener: Opener,
+    on_recovered: Callable[[DidRecover], None],
+    used: NamedFolder | None,
+    unsettled: Mapping[str, Unsettled],
+) -> RecoveredSets:
+    """Settle the sets of dead processes. Never fails.
+
+    on_recovered: called with what was done, unless none of it concerns a person. used: the folder that is the reason.
+    unsettled: those of the last call, which are tried again only if one of their folders is there.
     """
     try:
         dir_fd = os.open(sets_folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except FileNotFoundError:
-        return 0, True
+        return RecoveredSets()
     except OSError:
-        return 0, False
-    n_settled, is_done = 0, True
+        return RecoveredSets(is_done=False, unsettled=unsettled)
+    n_settled, is_done, left = 0, True, dict[str, Unsettled]()
     try:
         for name in os.listdir(dir_fd):
-            if name.endswith(".journal") and name not in in_use:
-                is_settled = _recover(name, dir_fd, opener, on_recovered)
-                n_settled += is_settled
-                is_done = is_done and is_settled
+            if not name.endswith(SUFFIXES) or name in in_use:
+                continue
+            known = unsettled.get(name)
+            if known is not None and not any(is_there(folder, opener, used) for folder in known.folders):
+                left[name] = known
+                continue
+            try:
+                files, waiting = _recover(name, dir_fd, f"{sets_folder}/{name}", opener, used)
+            except BusyError:
+                is_done = False
+                continue
+            if waiting is None:
+                n_settled += 1
+            else:
+                left[name] = waiting
+            is_news = known is None and waiting is not None and not waiting.is_applied
+            waits_for = {folder.path for folder in waiting.folders} if waiting is not None and is_news else set[str]()
+            if waits_for or any(file.outcome != "unchanged" for file in files):
+                set_id = name.partition(".")[0]
+                on_recovered(DidRecover(set_id=set_id, files=files, waits_for=tuple(sorted(waits_for))))
     except OSError:
         is_done = False
     finally:
         descriptors.close(dir_fd)
-    return n_settled, is_done
+    return RecoveredSets(n_settled=n_settled, is_done=is_done, unsettled=left)
 
 
-def _recover(name: str, dir_fd: int, opener: Opener, on_recovered: Callable[[DidRecover], None]) -> bool:
-    """Return whether the journal was settled and removed."""
+def _recover(
+    name: str, dir_fd: int, path: str, opener: Opener, used: NamedFolder | None
+) -> tuple[tuple[RecoveredFile, ...], Unsettled | None]:
+    """Return the files that were settled, and what is left: None if the journal was removed. Raises: BusyError."""
     try:
-        fd = open_private(name, dir_fd)
+        fd = open_private(name, dir_fd, writes=True)
     except FileNotFoundError:
-        return True  # by another process
-    except (OSError, NotPrivate):
-        return False
+        return (), None  # removed by another process
+    except NotPrivate as refused:
+        return (), Unsettled(journal=path, reason=f"it {refused.reason}")
+    except OSError as error:
+        return (), Unsettled(journal=path, reason=os.strerror(error.errno or 0).lower())
     try:
         if not try_lock(fd) or os.fstat(fd).st_nlink == 0:
-            return False  # its creator lives, or another process has just settled it
-        files = _settled(read_journal(fd), opener)
-        os.unlink(name, dir_fd=dir_fd)
-    except (OSError, BusyError):
-        return False
+            raise BusyError  # its creator lives, or another process has just settled it
+        journal = read_journal(fd)
+        if journal.is_damaged:
+            return (), Unsettled(journal=path, reason="it is damaged, or of a newer version")
+        files, waiting = _settled(journal, fd, path, opener, used)
+        if waiting is None:
+            os.unlink(name, dir_fd=dir_fd)
+        return files, waiting
+    except OSError as error:
+        raise BusyError from error
     finally:
         descriptors.close(fd)
-    if any(file.outcome != "unchanged" for file in files):
-        on_recovered(DidRecover(set_id=name.removesuffix(".journal"), files=files))
-    return True
 
 
-def _settled(journal: ReadJournal, opener: Opener) -> tuple[RecoveredFile, ...]:
-    """Raises: OSError, BusyError."""
+def _settled(
+    journal: ReadJournal, fd: int, path: str, opener: Opener, used: NamedFolder | None
+) -> tuple[tuple[RecoveredFile, ...], Unsettled | None]:
+    """See `_recover`. Raises: OSError, BusyError."""
     if journal.record is None:
         _clear_folders(journal.folders, opener)
         remove_folders(journal.folders, opener)
-        return ()
+        return (), None
+    done = {step.index for step in journal.settled}
     if journal.is_committed:
-        finish(journal.record.steps, opener)
-        return ()
-    files = RollBack(journal.record, opener, is_own=False).run()
-    remove_folders(journal.folders, opener)
-    return files
-
-
-def finish(steps: Sequence[SetStep], opener: Opener) -> None:
-    """Remove the backups of an applied set. Raises: OSError."""
-    for step in steps:
-        if step.kind == "move":
-            continue
+        work = _Work(journal.record.steps, opener, used)
         try:
-            dir_fd = open_folder(folder_of(step.file_path), opener)
-        except OSError as error:
-            if error.errno not in {*_GONE, errno.ELOOP}:
-                raise
-            continue
-        try:
-            clear(step, dir_fd)
+            work.run(partial(_finish, work), done)
         finally:
-            descriptors.close(dir_fd)
+            work.close()
+    else:
+        last_tried_at = os.fstat(fd).st_mtime
+        roll_back = RollBack(journal.record, opener, is_own=False, used=used, last_tried_at=last_tried_at)
+        roll_back.run(done)
+        work = roll_back.work
+    if not work.waiting:
+        if not journal.is_committed:
+            remove_folders(journal.folders, opener)
+        files = () if journal.is_committed else _in_order(journal, work)
+        return files, None
+    if work.outcomes:
+        news = tuple(_as_settled(index, file) for index, file in work.outcomes.items())
+        note_settled(fd, journal, journal.settled + news)
+    os.utime(fd)
+    folders = tuple(set(work.waiting.values()))
+    waiting = Unsettled(
+        journal=path,
+        reason=work.reason or "",
+        folders=folders,
+        n_files=len(work.waiting),
+        is_applied=journal.is_committed,
+    )
+    return (() if journal.is_committed else tuple(work.outcomes.values())), waiting
+
+
+def _in_order(journal: ReadJournal, work: _Work) -> tuple[RecoveredFile, ...]:
+    """Return what became of all files, in the order of the steps: now, or when an earlier recovery had to wait."""
+    assert journal.record is not None
+    files = dict(work.outcomes)
+    for step in journal.settled:
+        kept_as = None if step.kept_as is None else from_latin(step.kept_as)
+        path = journal.record.steps[step.index].file_path
+        files[step.index] = RecoveredFile(file_path=path, outcome=step.outcome, kept_as=kept_as)
+    return tuple(files[index] for index in sorted(files))
+
+
+def _as_settled(index: int, file: RecoveredFile) -> SettledStep:
+    kept_as = None if file.kept_as is None else to_latin(file.kept_as)
+    return SettledStep(index=index, outcome=file.outcome, kept_as=kept_as)
+
+
+def _finish(work: _Work, step: SetStep) -> RecoveredFile:
+    """Remove the backup of a step of an applied set. Raises: AwayError, OSError."""
+    if step.kind != "move":
+        dir_fd, _ = work.folder_of(step)
+        clear(step, dir_fd)
+    return RecoveredFile(file_path=step.file_path, outcome="unchanged")
 
 
 def _clear_folders(folders: Sequence[str], opener: Opener) -> None:
@@ -356,7 +515,9 @@ def _find(name: str, dir_fd: int) -> _Found | None:
         fd = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=dir_fd)
     except FileNotFoundError:
         return None
-    except OSError:
+    except OSError as error:
+        if error.errno not in _NOT_OURS:
+            raise
         status = os.stat(name, dir_fd=dir_fd, follow_symlinks=False)
         return _Found(status=status, digest="?")
     try:
@@ -375,6 +536,22 @@ def _remove_if(name: str, dir_fd: int, is_ours: Callable[[_Found], bool]) -> boo
     if found is None or not is_ours(found):
         return False
     os.unlink(name, dir_fd=dir_fd)
+    return True
+
+
+def _cut_name(name: str, max_bytes: int) -> str:
+    """Return the start of a file name, at most `max_bytes` long, without half a character."""
+    cut = os.fsencode(name)[:max_bytes]
+    if len(cut) == len(os.fsencode(name)):
+        return name
+    return os.fsdecode(cut.decode(errors="ignore").encode() if _is_utf8(name) else cut)
+
+
+def _is_utf8(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
     return True
 
 

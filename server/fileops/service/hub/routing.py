@@ -58,7 +58,7 @@ class EventView:
         if isinstance(event, WatcherHealth):
             return event
         if isinstance(event, DidRecover):
-            return event if any(self._has(file.file_path) for file in event.files) else None
+            return event if any(map(self._has, [*(file.file_path for file in event.files), *event.waits_for])) else None
         if not self._names.is_own(event.session_id) and (
             isinstance(event, ApprovalModeChanged) or not self._concerns(event.session_id, event.file_path)
         ):

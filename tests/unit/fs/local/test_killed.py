@@ -141,6 +141,46 @@ def test_killed_edit_with_its_journal_in_the_state_folder_is_recovered(folder: s
     assert len(seen) == 2
 
 
+@as_root
+@pytest.mark.parametrize("has_mount_point", [False, True])
+def test_journal_in_the_state_folder_waits_for_the_folder_of_its_file(folder: str, *, has_mount_point: bool) -> None:
+    """The folder is away, or an empty one is at its path, when the next daemon looks for what is torn."""
+    locked, other, state = Path(folder, "locked"), Path(folder, "other"), Path(folder, "state")
+    for made in (locked, other, state):
+        made.mkdir()
+    file = locked / "f"
+    file.write_bytes(OLD)
+    for owned in (file, state):
+        os.chown(owned, NOBODY, NOBODY)
+
+    def die() -> None:
+        def last_words(*_: object) -> None:
+            os.kill(os.getpid(), 9)
+
+        os.ftruncate = last_words
+        fs = LocalFileSystem(state_folder=str(state))
+        fs.replace(fs.read(str(file)), EDITS["shrinks"], RecordingHooks())
+
+    assert in_child(die, uid=NOBODY).is_killed
+    assert file.read_bytes() != OLD
+    away = locked.rename(Path(folder, "away"))
+    if has_mount_point:
+        locked.mkdir()
+
+    def look_elsewhere() -> list[str]:
+        fs = LocalFileSystem(state_folder=str(state))
+        for _ in range(2):
+            fs.recover(str(other))
+        return [unsettled.reason for unsettled in fs.unsettled()]
+
+    assert in_child(look_elsewhere, uid=NOBODY).value == [f"{locked} is not there"]
+    if has_mount_point:
+        locked.rmdir()
+    away.rename(locked)
+    assert in_child(lambda: LocalFileSystem(state_folder=str(state)).read(str(file)).data, uid=NOBODY).value == OLD
+    assert os.listdir(state) == []
+
+
 # --- what the journal says, with any part of it on disk -------------------------------------------------------
 
 

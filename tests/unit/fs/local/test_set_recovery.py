@@ -1,6 +1,9 @@
 """Recovery by the journals of change sets: R-SET-8 (what others wrote, old sets) and R-SET-9 (what is trusted)."""
 
+import errno
 import os
+import shutil
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -8,11 +11,25 @@ from typing import Any
 
 import msgspec
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from fileops.fs.local import recovery
 from fileops.fs.local.filesystem import LocalFileSystem
-from fileops.fs.local.set_journal import SetJournal, SetRecord, SetStep, in_use
+from fileops.fs.local.set_journal import (
+    MAX_JOURNAL_BYTES,
+    SUFFIX,
+    SetJournal,
+    SetRecord,
+    SetStep,
+    in_use,
+    new_record,
+    read_journal,
+    to_latin,
+)
 from fileops.model.digest import content_digest
 from fileops.model.events import DidRecover, RecoveredFile
+from fileops.platform import private_files, syscalls
 
 SET_ID = "5e7" * 10
 TEMP, BACKUP, KEPT = ".fileops-1-0-00000000000a.set", ".fileops-1-0-00000000000b.set", ".fileops-1-0-00000000000c.tmp"
@@ -36,7 +53,8 @@ class Scene:
         old, new = self.backup.stat(), self.file.stat()
         step = SetStep(
             kind="swap",
-            path=str(self.file),
+            path=to_latin(str(self.file)),
+            folder_ino=self.folder.stat().st_ino,
             kept=KEPT,
             temp=TEMP,
             backup=BACKUP,
@@ -55,7 +73,9 @@ class Scene:
             journal.prepare(SetRecord(set_id=SET_ID, prepared_at=time.time() - age_s, steps=steps))
             if is_committed:
                 journal.commit()
-        return self.sets / f"{SET_ID}.journal"
+        path = self.sets / f"{SET_ID}{SUFFIX}"
+        os.utime(path, (time.time() - age_s, time.time() - age_s))
+        return path
 
     def recover(self) -> dict[str, bytes]:
         self.fs.recover(str(self.folder))
@@ -125,6 +145,10 @@ def _open_to_others(scene: Scene) -> None:
     scene.write_journal().chmod(0o644)
 
 
+def _longer_than_any(scene: Scene) -> None:
+    os.truncate(scene.write_journal(), MAX_JOURNAL_BYTES + 1)
+
+
 def _other_backup(scene: Scene) -> None:
     scene.write_journal()
     scene.backup.write_bytes(b"evil\n")
@@ -157,7 +181,7 @@ def _through_dots(scene: Scene) -> None:
 def _through_a_link(scene: Scene) -> None:
     link = scene.folder.with_name("link")
     link.symlink_to(scene.folder)
-    scene.write_journal(_made(scene, path=f"{link}/a"))
+    scene.write_journal(_made(scene, path=f"{link}/a", folder_ino=0))
 
 
 def _cut_off(scene: Scene) -> None:
@@ -180,7 +204,7 @@ def _made(scene: Scene, **more: Any) -> SetStep:
 
 FORGERIES = [
     _open_to_others, _other_backup, _other_mode, _other_inode, _backup_elsewhere, _name_of_the_user, _through_dots,
-    _through_a_link, _cut_off, _one_bit,
+    _through_a_link, _cut_off, _one_bit, _longer_than_any,
 ]  # fmt: skip
 
 
@@ -191,12 +215,237 @@ def test_journal_that_is_forged_or_damaged_changes_no_file(scene: Scene, forge: 
     assert scene.file.read_bytes() == NEW
 
 
-@pytest.mark.parametrize("junk", [b"", b"\xff" * 4000, b"[" * 100_000, b'{"a": 1}\n', b"0 {}\n"])
-def test_journal_that_is_none_is_removed_without_effect(scene: Scene, junk: bytes) -> None:
-    scene.sets.mkdir(parents=True)
-    journal = scene.sets / "x.journal"
-    journal.touch(mode=0o600)
-    journal.write_bytes(junk)
+@pytest.mark.parametrize("junk", [b"", b"\xff" * 4000, b"[" * 100_000, b'{"a": 1}'])
+def test_journal_that_was_never_complete_is_removed_without_effect(scene: Scene, junk: bytes) -> None:
+    journal = _junk_journal(scene, junk)
     before = scene.recover()
     assert before == {"a": NEW, TEMP: OLD}
     assert not journal.exists()
+
+
+@pytest.mark.parametrize("junk", [b'{"a": 1}\n', b"0 {}\n", b"\n"])
+def test_journal_that_cannot_be_understood_is_kept_and_named(scene: Scene, junk: bytes) -> None:
+    """It may be damaged, or of a newer version: nothing proves that its set has changed no file."""
+    journal = _junk_journal(scene, junk)
+    before = scene.recover()
+    assert before == {"a": NEW, TEMP: OLD}
+    assert journal.read_bytes() == junk
+    assert [unsettled.journal for unsettled in scene.fs.unsettled()] == [str(journal)]
+
+
+def _junk_journal(scene: Scene, junk: bytes) -> Path:
+    scene.sets.mkdir(parents=True)
+    journal = scene.sets / f"x{SUFFIX}"
+    journal.touch(mode=0o600)
+    journal.write_bytes(junk)
+    return journal
+
+
+# --- folders that are away ------------------------------------------------------------------------------------------
+
+
+def _renamed(scene: Scene) -> Callable[[], None]:
+    away = scene.folder.rename(scene.folder.with_name("away"))
+
+    def bring_back() -> None:
+        away.rename(scene.folder)
+
+    return bring_back
+
+
+def _empty_mount_point(scene: Scene) -> Callable[[], None]:
+    away = scene.folder.rename(scene.folder.with_name("away"))
+    scene.folder.mkdir()
+
+    def bring_back() -> None:
+        scene.folder.rmdir()
+        away.rename(scene.folder)
+
+    return bring_back
+
+
+def _file_in_its_place(scene: Scene) -> Callable[[], None]:
+    away = scene.folder.rename(scene.folder.with_name("away"))
+    scene.folder.touch()
+
+    def bring_back() -> None:
+        scene.folder.unlink()
+        away.rename(scene.folder)
+
+    return bring_back
+
+
+WAYS_TO_BE_AWAY = [_renamed, _empty_mount_point, _file_in_its_place]
+
+
+@pytest.mark.parametrize("is_committed", [False, True])
+@pytest.mark.parametrize("take_away", WAYS_TO_BE_AWAY, ids=lambda way: way.__name__.strip("_"))
+def test_journal_waits_for_its_folder(
+    scene: Scene, take_away: Callable[[Scene], Callable[[], None]], tmp_path: Path, is_committed: bool
+) -> None:
+    """The folder is away at the recovery, and another one is used meanwhile: nothing is torn when it is back."""
+    journal = scene.write_journal(is_committed=is_committed)
+    bring_back = take_away(scene)
+    other = tmp_path / "other"
+    other.mkdir()
+    for folder in (scene.folder, other, scene.folder):
+        scene.fs.recover(str(folder))
+    assert journal.exists()
+    (unsettled,) = scene.fs.unsettled()
+    assert (unsettled.journal, unsettled.n_files) == (str(journal), 1)
+    assert str(scene.folder) in unsettled.reason
+    bring_back()
+    assert scene.recover() == {"a": NEW if is_committed else OLD}
+    assert not journal.exists()
+    assert scene.fs.unsettled() == ()
+    waited = DidRecover(set_id=SET_ID, files=(), waits_for=(str(scene.folder),))
+    restored = DidRecover(set_id=SET_ID, files=(RecoveredFile(file_path=str(scene.file), outcome="restored"),))
+    assert scene.reports == ([] if is_committed else [waited, restored])
+
+
+def test_first_use_of_a_folder_that_is_back_restores_its_files(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recovery, "RETRY_S", 0.0)
+    scene.write_journal()
+    bring_back = _empty_mount_point(scene)
+    scene.recover()
+    bring_back()
+    assert scene.fs.read(str(scene.file)).data == OLD
+
+
+def test_folder_that_was_moved_is_found_by_its_inode(scene: Scene) -> None:
+    journal = scene.write_journal()
+    moved = scene.folder.rename(scene.folder.with_name("moved"))
+    scene.fs.recover(str(moved))
+    assert (moved / "a").read_bytes() == OLD
+    assert os.listdir(moved) == ["a"]
+    assert not journal.exists()
+    assert scene.reports[0].files == (RecoveredFile(file_path=str(moved / "a"), outcome="restored"),)
+
+
+def test_copy_of_a_folder_keeps_the_old_content_under_a_name_for_people(scene: Scene) -> None:
+    """Other inodes: whether the files were written since cannot be known. Nothing hidden is left."""
+    scene.write_journal()
+    copied = scene.folder.rename(scene.folder.with_name("copied"))
+    shutil.copytree(copied, scene.folder)
+    assert scene.recover() == {"a": NEW, f"a.fileops-before-{SET_ID}": OLD}
+    assert scene.fs.unsettled() == ()
+
+
+def test_set_over_two_folders_is_taken_back_in_each_when_it_is_there(scene: Scene, tmp_path: Path) -> None:
+    """What is settled stays settled: a file that was put back and then changed by a person is not looked at again."""
+    inner = tmp_path / "second"
+    inner.mkdir()
+    second = inner / "b"
+    second.write_bytes(NEW)
+    (inner / TEMP).write_bytes(OLD)
+    first_step = scene.step()
+    second_step = msgspec.structs.replace(
+        first_step,
+        path=to_latin(str(second)),
+        folder_ino=inner.stat().st_ino,
+        ino=(inner / TEMP).stat().st_ino,
+        new_ino=second.stat().st_ino,
+    )
+    with SetJournal(str(scene.sets), SET_ID) as journal:
+        journal.prepare(new_record(SET_ID, (first_step, second_step)))
+    away = inner.rename(tmp_path / "away")
+    assert scene.recover() == {"a": OLD}
+    scene.file.write_bytes(b"by a person\n")
+    LocalFileSystem(state_folder=str(tmp_path / "state" / "journals")).recover(str(scene.folder))  # another daemon
+    assert scene.file.read_bytes() == b"by a person\n"
+    away.rename(inner)
+    scene.fs.recover(str(inner))
+    assert {path.name: path.read_bytes() for path in inner.iterdir()} == {"b": OLD}
+    assert os.listdir(scene.sets) == []
+    outcomes = [[file.outcome for file in report.files] for report in scene.reports]
+    assert outcomes == [["restored"], ["restored", "restored"]]
+
+
+@pytest.mark.parametrize("name", ["n" * 255, "名" * 85, "é" * 127 + "n"])
+def test_old_content_of_a_file_with_a_long_name_is_kept(scene: Scene, name: str) -> None:
+    """`NAME.fileops-before-ID` would be longer than a name may be."""
+    scene.file = scene.file.rename(scene.folder / name)
+    scene.write_journal()
+    scene.file.write_bytes(b"of another program\n")
+    left = scene.recover()
+    assert left.pop(name) == b"of another program\n"
+    ((kept, content),) = left.items()
+    assert content == OLD
+    assert kept.endswith(f".fileops-before-{SET_ID}")
+    assert len(kept.encode()) <= 255
+
+
+def test_step_whose_call_fails_is_tried_again(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_args: object, **_more: object) -> bool:
+        raise OSError(errno.EROFS, "read-only")
+
+    journal = scene.write_journal()
+    with monkeypatch.context() as patched:
+        patched.setattr(syscalls, "exchange", refuse)
+        assert scene.recover() == {"a": NEW, TEMP: OLD}
+    assert "read-only" in scene.fs.unsettled()[0].reason
+    assert scene.recover() == {"a": OLD}
+    assert not journal.exists()
+
+
+# --- the bound ------------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    st.integers(min_value=1, max_value=1000),
+    st.sampled_from(["n", "名", "\udcff", "\n", '"', "\\", "\x7f", "é"]),
+    st.sampled_from([10, 200, 4000]),
+)
+def test_journal_that_was_written_is_read(n_files: int, letter: str, length: int) -> None:
+    """As many files as a rewind may have, with paths as long as the system allows."""
+    letters = [letter] * (length // len(os.fsencode(letter)))
+    name = "/".join("".join(letters[at : at + 80]) for at in range(0, len(letters), 80))
+    steps = tuple(
+        SetStep(kind="move", path=to_latin(f"/{number}/{name}"), new_path=to_latin(f"/{number}/new/{name}"))
+        for number in range(n_files)
+    )
+    with tempfile.TemporaryDirectory() as sets:
+        with SetJournal(sets, SET_ID) as journal:
+            journal.prepare(new_record(SET_ID, steps))
+            journal.commit()
+        with open(f"{sets}/{SET_ID}{SUFFIX}", "rb") as file:
+            read = read_journal(file.fileno())
+    assert read.is_committed
+    assert read.record is not None
+    assert read.record.steps == steps
+
+
+def test_journal_that_would_not_be_read_is_refused_when_it_is_written(tmp_path: Path) -> None:
+    steps = tuple(
+        SetStep(kind="move", path=f"/{number}/" + "\x01" * 4000, new_path=f"/{number}/new/" + "\x01" * 4000)
+        for number in range(1500)
+    )
+    with SetJournal(str(tmp_path / "sets"), SET_ID) as journal, pytest.raises(OSError, match="longer journal"):
+        journal.prepare(new_record(SET_ID, steps))
+
+
+# --- a journal that another daemon sees before it is locked ---------------------------------------------------------
+
+
+def test_journal_that_is_removed_before_it_is_locked_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another daemon locks and removes the empty journal between its creation and its lock."""
+    sets, lock, n_locks = tmp_path / "state" / "sets", private_files.lock_between_processes, 0
+
+    def lock_late(fd: int) -> None:
+        nonlocal n_locks
+        n_locks += 1
+        if n_locks == 1:
+            in_use.clear()  # as another process sees it
+            LocalFileSystem(state_folder=str(tmp_path / "state" / "journals")).recover(str(tmp_path))
+        lock(fd)
+
+    monkeypatch.setattr(private_files, "lock_between_processes", lock_late)
+    with SetJournal(str(sets), SET_ID) as journal:
+        assert n_locks == 2
+        in_use.clear()
+        LocalFileSystem(state_folder=str(tmp_path / "state" / "journals")).recover(str(tmp_path))
+        assert os.listdir(sets) == [f"{SET_ID}{SUFFIX}"]
+        assert journal.remove()

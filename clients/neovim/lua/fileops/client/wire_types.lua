@@ -374,7 +374,8 @@
 
 ---@class (exact) fileops.wire.DidRecoverParams A change set that was undone because its daemon died during the commit.
 ---@field set_id string The set's id.
----@field files fileops.wire.RecoveredFile[] All files of the set.
+---@field files fileops.wire.RecoveredFile[] The files of the set that are settled.
+---@field waits_for? string[] Folders that are not there or cannot be written; their files are settled when they are used again.
 
 ---@class (exact) fileops.wire.DiffRow A row of a diff as it is shown.
 ---@field kind ' '|'+'|'-'|'hunk' A separator of hunks, or a context, removed or added line.
