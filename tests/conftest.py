@@ -4,6 +4,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Generator
+from typing import cast
 
 import pytest
 from hypothesis import settings
@@ -11,6 +12,7 @@ from hypothesis import settings
 from support import sshd as ssh_server
 from support.daemon_process import Place, place
 from support.patience import FULL_S, shrink_patience
+from support.warm_start import SERVER, install
 
 # Daemons start as they do for a user, from compiled modules: to compile them doubles the processor time of a start.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -20,6 +22,8 @@ _STATE = tempfile.TemporaryDirectory(prefix="fileops-state-")
 os.environ["XDG_STATE_HOME"] = _STATE.name
 
 EDITORS = {"tests/clients/test_vscode.py": "vscode", "tests/clients/neovim/": "neovim"}  # the group of each
+
+install()  # most processes of the program are forked from a warm one
 
 settings.register_profile("fileops", deadline=None)  # no timed assertions
 settings.load_profile("fileops")
@@ -62,6 +66,13 @@ def state_of_this_test(monkeypatch: pytest.MonkeyPatch) -> Generator[None]:
     monkeypatch.setenv("XDG_STATE_HOME", folder)
     yield
     shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(autouse=True)
+def start_of_processes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A test of the start itself begins its processes as a user does."""
+    if cast("pytest.Item", request.node).get_closest_marker("real_start") is not None:
+        monkeypatch.setattr(SERVER, "is_off", True)
 
 
 def pytest_xdist_auto_num_workers() -> int:

@@ -1,0 +1,105 @@
+"""A process that the tests' fork server makes is like one that starts as a user's does."""
+
+import os
+import re
+import signal
+import stat
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.daemon_process import Place
+from support.patience import PATIENCE_S
+from support.rawclient import DAEMON, RawClient, raw_client
+from support.warm_start import SERVER, is_wanted
+
+pytestmark = pytest.mark.skipif(not is_wanted(), reason="all processes of this run start as a user's do")
+SIGNALS_AND_USERS = ("SigBlk", "SigIgn", "SigCgt", "Umask", "PPid", "NSpgid", "NSsid", "Uid", "Gid", "Groups", "CapEff")
+START = (sys.executable, "-P", "-m", "fileops")
+
+
+def traits(pid: int) -> dict[str, Any]:
+    """What /proc says of a process that serves: what it has from its start, and what it made of that."""
+    proc = Path(f"/proc/{pid}")
+    status = dict(re.findall(r"^(\w+):[ \t]*(.*)$", (proc / "status").read_text(), re.MULTILINE))
+    kinds = {int(fd.name): stat.S_IFMT(fd.stat().st_mode) for fd in (proc / "fd").iterdir()}
+    return {
+        **{name: status[name] for name in SIGNALS_AND_USERS},
+        "descriptors": kinds,
+        "limits": (proc / "limits").read_text(),
+        "program": os.readlink(proc / "exe"),
+        "folder": os.readlink(proc / "cwd"),
+        "arguments": (proc / "cmdline").read_bytes().rstrip(b"\0").split(b"\0"),
+    }
+
+
+def serving(folder: Path, **env: str) -> dict[str, Any]:
+    """The traits of a private daemon, and the environment of a command that it runs."""
+    with raw_client(DAEMON, cwd=str(folder), env=env) as client:
+        client.initialize(rootUri=folder.as_uri(), initializationOptions={"bash": True})
+        found = traits(client.process.pid)
+        said = client.result("fileops/bash", {"command": "env -0 | sort -z | tr '\\0' '\\n'; umask"})
+        assert client.shut_down() == 0
+    return {**found, "environment": said["output"]}
+
+
+def test_forked_process_has_what_a_started_one_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OF_THE_TEST", "1")
+    before = os.umask(0o037)
+    try:
+        forked = serving(tmp_path, OF_THE_PROCESS="zwei \udcff", TZ="Asia/Tokyo")
+        monkeypatch.setattr(SERVER, "is_off", True)
+        started = serving(tmp_path, OF_THE_PROCESS="zwei \udcff", TZ="Asia/Tokyo")
+    finally:
+        os.umask(before)
+    assert forked == started
+    assert "0037" in forked["environment"]
+    assert "OF_THE_TEST=1" in forked["environment"]
+
+
+def shared(made: Place) -> dict[str, Any]:
+    daemon = made.start()
+    found, leads = traits(daemon), os.getsid(daemon) == daemon
+    assert made.run("status", "--stop").returncode == 0
+    made.wait_for_end(daemon)
+    del found["NSsid"], found["NSpgid"]  # a session of its own
+    return {**found, "leads": leads}
+
+
+def test_forked_shared_daemon_has_what_a_started_one_has(here: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    forked = shared(here)
+    monkeypatch.setattr(SERVER, "is_off", True)
+    assert forked == shared(here)
+
+
+@pytest.mark.parametrize("is_forked", [True, False])
+def test_end_of_a_forked_process_is_that_of_a_started_one(is_forked: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(SERVER, "is_off", not is_forked)
+    wrong = subprocess.run((*START, "--no-such-option"), capture_output=True, check=False, timeout=PATIENCE_S)
+    assert (wrong.returncode, wrong.stdout) == (2, b"")
+    assert b"--no-such-option" in wrong.stderr
+    version = subprocess.run((*START, "--version"), capture_output=True, check=False, timeout=PATIENCE_S)
+    assert (version.returncode, version.stderr) == (0, b"")
+    assert version.stdout.startswith(b"fileops-server ")
+    for number in (signal.SIGKILL, signal.SIGQUIT):
+        client = RawClient(DAEMON)
+        client.initialize()
+        client.process.send_signal(number)
+        assert client.wait() == -number
+        client.close()
+
+
+def test_start_that_cannot_be_repeated_is_a_real_one(tmp_path: Path) -> None:
+    """A variable that the interpreter reads: it finds a module that the warm process would not have looked for."""
+    (tmp_path / "sitecustomize.py").write_text("import sys; sys.stderr.write('a start of the interpreter')\n")
+    done = subprocess.run(
+        (*START, "--version"),
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        check=False,
+        timeout=PATIENCE_S,
+    )
+    assert done.stderr == b"a start of the interpreter"

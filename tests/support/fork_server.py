@@ -1,0 +1,189 @@
+"""A warm interpreter that forks processes of `python -m fileops`: they need not import the program once more.
+
+Run as a program by `support/warm_start.py`, which says what is forked and what is started as ever. It has one thread,
+and ends with the process of tests that started it. A process that it forks is set up as a real start would be:
+descriptors, environment, working directory, umask, arguments (also in /proc), standard streams. Signals are those that
+the interpreter sets at its start, since this one has changed none.
+"""
+
+import array
+import ctypes
+import gc
+import importlib
+import json
+import os
+import runpy
+import select
+import socket
+import sys
+import tempfile
+import time
+from typing import Any
+
+MAX_FDS = 16
+PADDING = 4096  # length of an argument in whose place forked processes write theirs
+TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+
+# What most starts import; what a rare start needs (rich, textual, asyncssh, …) it imports itself.
+WARM = (
+    "arguments", "attach.client", "attach.control", "attach.hook", "attach.pump", "attach.starter", "cli",
+    "compose.daemon", "compose.lsp_connection", "compose.mcp_connection", "compose.private", "daemon.process",
+    "rpc.standard_io", "terminal.record",
+)  # fmt: skip
+
+
+def warm_up() -> None:
+    for name in WARM:
+        importlib.import_module(f"fileops.{name}")
+    from fileops.lsp.converter import converter
+
+    converter()  # lsprotocol resolves the types of its classes once for each process
+    gc.collect()
+    gc.freeze()
+
+
+class Start:
+    """What a process is to be. numbers: the descriptors it has; fds: the same, as they came."""
+
+    def __init__(self, asked: dict[str, Any], fds: list[int], gate: int) -> None:
+        self.asked = asked
+        self.fds = fds
+        self.gate = gate
+
+    def become(self) -> None:
+        """Make this process what was asked for, up to the first line of the program."""
+        if os.read(self.gate, 1) != b"g":
+            os._exit(1)
+        asked = self.asked
+        if asked["is_leader"]:
+            os.setsid()
+        high = [_duplicate_above(fd, 64) for fd in self.fds]
+        for number, fd in zip(asked["numbers"], high, strict=True):
+            os.dup2(fd, number)
+        last = -1
+        for number in [*sorted(asked["numbers"]), os.sysconf("SC_OPEN_MAX")]:
+            if number > last + 1:  # an empty range that begins with 0 would close everything
+                os.closerange(last + 1, number)
+            last = number
+        os.umask(asked["umask"])
+        os.environ.clear()
+        os.environ.update(asked["environ"])
+        if asked["environ"].get("LISTEN_PID") == str(asked["pid"]):
+            os.environ["LISTEN_PID"] = str(os.getpid())
+        time.tzset()
+        os.chdir(asked["cwd"])
+        tempfile.tempdir = None
+        _name_in_proc([os.fsencode(word) for word in asked["argv"]])
+        sys.stdin = sys.__stdin__ = _stream(0, "r", sys.stdin)
+        sys.stdout = sys.__stdout__ = _stream(1, "w", sys.stdout)
+        sys.stderr = sys.__stderr__ = _stream(2, "w", sys.stderr)
+        words = asked["argv"][1:]
+        while words[0] in {"-P", "-m"}:  # options of the interpreter
+            del words[0]
+        sys.argv = words
+
+
+def _duplicate_above(fd: int, lowest: int) -> int:
+    import fcntl
+
+    return fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, lowest)
+
+
+def _stream(fd: int, mode: str, like: Any) -> Any:
+    """A standard stream as the interpreter makes it at its start, or None where the descriptor is closed."""
+    try:
+        os.fstat(fd)
+    except OSError:
+        return None
+    is_terminal = os.isatty(fd)
+    buffering = 1 if is_terminal or fd == 2 else -1
+    return open(fd, mode, buffering, encoding=like.encoding, errors=like.errors, closefd=False)
+
+
+def _name_in_proc(argv: list[bytes]) -> None:
+    """Show these arguments in /proc, where tests look for daemons."""
+    with open("/proc/self/stat", encoding="ascii") as file:
+        fields = file.read().rpartition(")")[2].split()
+    begin, end = int(fields[45]), int(fields[46])  # arg_start and arg_end, see proc(5)
+    shown = b"\0".join(argv)[: end - begin - 1]
+    ctypes.memset(begin, 0, end - begin)
+    ctypes.memmove(begin, shown, len(shown))
+
+
+def serve(listening: socket.socket) -> Start | None:
+    """Fork what is asked for. Returns in each forked process with what it is to be, and at the end with None."""
+    while True:
+        readable, _, _ = select.select([listening, 0], [], [])
+        if 0 in readable:  # the process of tests has ended
+            return None
+        connection, _ = listening.accept()
+        with connection:
+            asked, fds = _receive(connection)
+            gate, opening = os.pipe()
+            pid = _fork_orphan(is_detached=asked["is_detached"])
+            if pid == 0:
+                os.close(opening)
+                return Start(asked, fds, gate)
+            os.write(opening, b"g")
+            for fd in (gate, opening, *fds):
+                os.close(fd)
+            connection.sendall(b"%d\n" % pid)
+
+
+def _fork_orphan(*, is_detached: bool) -> int:
+    """Fork a process whose parent has ended: it goes to the next subreaper, or to init. Returns 0 in it."""
+    for_reading, for_writing = os.pipe()
+    between = os.fork()
+    if between == 0:
+        if is_detached:
+            os.setsid()
+        pid = os.fork()
+        if pid == 0:
+            os.close(for_reading)
+            os.close(for_writing)
+            return 0
+        os.write(for_writing, b"%d" % pid)
+        os._exit(0)
+    os.close(for_writing)
+    os.waitpid(between, 0)
+    pid = int(os.read(for_reading, 32))
+    os.close(for_reading)
+    return pid
+
+
+def _receive(connection: socket.socket) -> tuple[dict[str, Any], list[int]]:
+    fds = array.array("i")
+    data, ancillary, _, _ = connection.recvmsg(1 << 16, socket.CMSG_LEN(MAX_FDS * fds.itemsize))
+    for level, kind, content in ancillary:
+        if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
+            fds.frombytes(content[: len(content) - len(content) % fds.itemsize])
+    while not data.endswith(b"\n"):
+        data += connection.recv(1 << 16)
+    return json.loads(data), list(fds)
+
+
+def main() -> None:
+    listening = socket.socket(fileno=int(sys.argv[1]))
+    warm_up()
+    sys.path.insert(0, TESTS)
+    from support import warm_start
+
+    sys.path.remove(TESTS)
+    warm_start.SERVER.meet(listening.getsockname())
+    warm_start.install_exec()
+    sys.stdout.write("ready\n")
+    sys.stdout.flush()
+    start = serve(listening)
+    if start is None:
+        return
+    listening.detach()  # `become` closes the descriptor
+    start.become()
+    if sys.argv[0] == "fileops":
+        runpy.run_module("fileops", run_name="__main__", alter_sys=True)
+    else:
+        runpy.run_path(sys.argv[0], run_name="__main__")
+
+
+if __name__ == "__main__":
+    main()
