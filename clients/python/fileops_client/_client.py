@@ -6,9 +6,9 @@ The other methods are in `_start.py` and `requests/`.
 import asyncio
 import logging
 import os
-from collections.abc import Callable, Collection
+from collections.abc import Awaitable, Callable, Collection
 from contextlib import suppress
-from typing import Any, cast
+from typing import Any, cast, overload
 
 import msgspec
 
@@ -19,6 +19,7 @@ from fileops_client._start import NAME, StartMethods
 from fileops_client._transport import Launch, Transport
 from fileops_client.callbacks import DEFAULT_SESSION, Callbacks
 from fileops_client.errors import ConnectionLost, ResponseError
+from fileops_client.events import E, KnownEvent
 from fileops_client.options import Setup
 from fileops_client.requests.changes import ChangeRequests
 from fileops_client.requests.commands import CommandRequests
@@ -86,7 +87,7 @@ class FileOpsClient(
             announced=self._announced_events,
         )
         if setup.on_reviews is not None:
-            self._events.on(DidChangeReviews.METHOD, setup.on_reviews)
+            self._events.on(DidChangeReviews, setup.on_reviews)
         self._tools: dict[frozenset[str] | None, tuple[ToolDefinition, ...]] = {}
         self._restarting = asyncio.Lock()
         self._transport: Transport
@@ -160,14 +161,25 @@ class FileOpsClient(
     # --- sessions and requests --------------------------------------------------------------------------------
 
     def session(self, session_id: str) -> Session:
-        """Return the session with that id. It begins with its first request."""
+        """Return a session as an object: what one agent has read and done. It begins with its first request.
+
+        Args:
+            session_id: any text that names it among this client's sessions.
+        """
         return Session(self, session_id)
 
     async def request(self, method: str, params: Any = None, *, timeout_s: float | None = None) -> Any:
-        """Send a request and return its result as JSON. A cancelled task or a timeout sends `$/cancelRequest`.
+        """Send any request and return its result as JSON. A cancelled task or a timeout sends `$/cancelRequest`.
 
         It is then unknown whether a cancelled edit was applied: use `begin` if that matters.
-        Raises: ResponseError, ConnectionLost, RequestTimeout, CallbackFailed.
+
+        Args:
+            method: the protocol's, as "fileops/edit".
+            params: as JSON; None for none.
+            timeout_s: seconds until the request is cancelled; by default the client's `timeout_s`.
+
+        Raises: ResponseError (the server does not accept the request), ConnectionLost (the server is gone),
+            RequestTimeout, CallbackFailed (this program's `confirm_edit` or another callback failed).
         """
         limit_s = self.timeout_s if timeout_s is None else timeout_s
         try:
@@ -180,15 +192,31 @@ class FileOpsClient(
         return cast("Any", result)
 
     def begin(self, method: str, params: Any = None) -> PendingCall:
-        """Send a request without waiting. After its `cancel()` you can still wait for the true outcome."""
+        """Send any request without waiting. After its `cancel()` you can still wait for the true outcome.
+
+        Args:
+            method: the protocol's, as "fileops/edit".
+            params: as JSON; None for none.
+        """
         return self._connection.begin(method, params)
 
     def notify(self, method: str, params: Any = None) -> None:
-        """Send a notification. Nothing is answered."""
+        """Send any notification. Nothing is answered.
+
+        Args:
+            method: the protocol's, as "textDocument/didOpen".
+            params: as JSON; None for none.
+
+        Raises: ConnectionLost.
+        """
         self._connection.notify(method, params)
 
     async def definitions(self, enabled: Collection[str] | None = None) -> tuple[ToolDefinition, ...]:
-        """Return the definitions of the tools, as `tools` does. The server is asked once for each choice."""
+        """Return the definitions of the tools, as `tools` does. The server is asked once for each choice.
+
+        Args:
+            enabled: the tools' names; by default all.
+        """
         chosen = None if enabled is None else frozenset(enabled)
         if chosen not in self._tools:
             params = given(enabled=None if enabled is None else list(enabled))
@@ -209,26 +237,47 @@ class FileOpsClient(
 
     # --- events ---------------------------------------------------------------------------------------------
 
-    def on(self, name: str, listener: Listener) -> Callable[[], None]:
-        """Call `listener` (plain or async) with each event of that name. Return a function that stops this.
+    @overload
+    def on(self, name: type[E], listener: Callable[[E], Awaitable[None] | None]) -> Callable[[], None]: ...
 
-        A known event is delivered as its value (BecameStale, DidEdit, ...), any other as Notification. Raises:
-        ValueError (no event can have this name).
+    @overload
+    def on(self, name: str, listener: Listener) -> Callable[[], None]: ...
+
+    def on(self, name: str | KnownEvent, listener: Listener) -> Callable[[], None]:
+        """Call `listener` (plain or async) with each event of that kind. Return a function that stops this.
+
+        Args:
+            name: the class of its value, as `DidEdit`, so that a type checker knows the listener's argument; or the
+                protocol's method, as "fileops/didEdit". An event without a class here is a Notification.
+            listener: called on the event loop, in the order of arrival. What it raises is logged.
+
+        Raises: ValueError if no event can have this name.
         """
         return self._events.on(name, listener)
 
     def add_event_listener(self, name: str, callback: Callable[[EventContext], Any]) -> Callable[[], None]:
-        """Call `callback` for "file:read", "file:edited" or "file:conflict", with the params as `context.data`."""
+        """Call a function for one of three events. Return a function that stops this.
+
+        Args:
+            name: "file:read", "file:edited" or "file:conflict".
+            callback: gets an EventContext, whose `data` are the params of the notification.
+
+        Raises: ValueError for another name.
+        """
         return self._events.add_documented(name, callback)
 
     def remove_event_listener(self, name: str, callback: Callable[[EventContext], Any]) -> None:
-        """Stop all calls that `add_event_listener` started with these arguments."""
+        """Stop all calls that `add_event_listener` started with the same `name` and `callback`."""
         self._events.remove_documented(name, callback)
 
-    def events(self, *names: str, where: Where = None) -> Subscription:
-        """Subscribe to all or the named events: `async for event in client.events("fileops/didEdit")`.
+    def events(self, *names: str | KnownEvent, where: Where = None) -> Subscription:
+        """Subscribe to all or the named events: `async for event in client.events(DidEdit)`.
 
-        where: only events for which it is true. Raises: ValueError (no event can have this name).
+        Args:
+            names: classes or methods, as in `on`; without any, all events.
+            where: only events for which it is true.
+
+        Raises: ValueError if no event can have this name.
         """
         return self._events.subscribe(names, where)
 

@@ -1,9 +1,10 @@
 """One agent's session as an object: every request of the client that takes a session, bound to its id."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Awaitable, Callable, Collection
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Any, Self, cast, overload
 
+from fileops_client.events import E, KnownEvent
 from fileops_client.requests.changes import ChangeRequests
 from fileops_client.requests.commands import CommandRequests
 from fileops_client.requests.files import FileRequests
@@ -75,15 +76,21 @@ class Session(
     def _strategies(self) -> list[str]:
         return self.client.strategies
 
-    def on(self, name: str, listener: Listener) -> Callable[[], None]:
-        """Call `listener` with each event of that name about this session, as `FileOpsClient.on`."""
+    @overload
+    def on(self, name: type[E], listener: Callable[[E], Awaitable[None] | None]) -> Callable[[], None]: ...
+
+    @overload
+    def on(self, name: str, listener: Listener) -> Callable[[], None]: ...
+
+    def on(self, name: str | KnownEvent, listener: Listener) -> Callable[[], None]:
+        """Call `listener` with each event of that kind about this session, as `FileOpsClient.on`."""
 
         def pass_on(event: Any) -> Any:
             return listener(event) if _is_about(event, self.id) else None
 
-        return self.client.on(name, pass_on)
+        return self.client.on(name if isinstance(name, str) else name.METHOD, pass_on)
 
-    def events(self, *names: str) -> Subscription:
+    def events(self, *names: str | KnownEvent) -> Subscription:
         """Subscribe to events about this session, as `FileOpsClient.events`."""
         return self.client.events(*names, where=lambda event: _is_about(event, self.id))
 

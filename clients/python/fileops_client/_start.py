@@ -57,8 +57,14 @@ class StartMethods(ABC):
     ) -> Opening[Self]:
         """Start a private daemon as a child process.
 
-        command: default `python -m fileops` with this interpreter. env: added to this process's environment. on_stderr:
-        called with each line of the daemon's log.
+        Args:
+            command: what starts the server; by default `python -m fileops` with this interpreter.
+            env: variables added to this process's environment.
+            cwd: the folder in which it starts; by default this program's.
+            on_stderr: called with each line of the daemon's log.
+            setup: the parameters of SetupOptions, `root` and `timeout_s` among them.
+
+        Opening raises ServerMissing if the server cannot be started, and what `request` raises.
         """
         require_words(command)
         chosen = Setup(**setup)
@@ -84,7 +90,7 @@ class StartMethods(ABC):
         on_stderr: Callable[[str], None] | None = None,
         **setup: Unpack[SetupOptions],
     ) -> Self:
-        """Do the same as `await FileOpsClient.start(...)`."""
+        """Start a private daemon as a child process, as `start`: the same as `await FileOpsClient.start(...)`."""
         return await cls.start(command, env=env, cwd=cwd, on_stderr=on_stderr, **setup)
 
     @classmethod
@@ -101,11 +107,16 @@ class StartMethods(ABC):
     ) -> Opening[Self]:
         """Attach to the daemon that all agents and editors of the user share, and start it if none runs.
 
-        socket: its path, by default $FILEOPS_SOCKET or the user's own place. role: an "editor" has open documents,
-        decides on edits and runs commands; an "agent" does not. host: the program's name, which begins the names of its
-        sessions. session: a name under which a program that attaches again continues with what it has read. command:
-        starts the server, by default `python -m fileops` with this interpreter. Opening also raises AttachRefused.
-        Raises: ValueError, if an agent has a reviewer, which would never be asked.
+        Args:
+            socket: the path of its socket; by default $FILEOPS_SOCKET or the user's own place.
+            role: an "editor" has open documents, decides on edits and runs commands; an "agent" does not.
+            host: the program's name, which begins the names of its sessions.
+            session: a name under which a program that attaches again continues with what it has read.
+            command: what starts the server; by default `python -m fileops` with this interpreter.
+            setup: the parameters of SetupOptions, `root` and `timeout_s` among them.
+
+        Opening raises AttachRefused, ServerMissing, and what `request` raises.
+        Raises: ValueError if an agent has a reviewer, which would never be asked.
         """
         require_words(command)
         chosen = Setup(**setup).on_this_machine()
@@ -137,11 +148,17 @@ class StartMethods(ABC):
     ) -> Opening[Self]:
         """Serve from this process, without a daemon: for libraries, notebooks and tests. Needs fileops-server.
 
-        filesystem, executor, image_detector, approver: your own objects instead of the server's, as fileops.ports
-        describes them. strategies: functions (text, old_string, new_string) -> places (start, end, new text), by name.
-        processors: functions (file_path, before, after) -> another text or None; all of them run, in order. validators:
-        functions (file_path, before, after) -> reason or None; all of them run. Opening raises ValueError, if a name is
-        taken by another function.
+        Args:
+            filesystem: your own object instead of the server's, as `fileops.ports` describes it.
+            strategies: functions (text, old_string, new_string) -> places (start, end, new text), by name.
+            processors: functions (file_path, before, after) -> another text or None; all of them run, in order.
+            validators: functions (file_path, before, after) -> reason or None; all of them run.
+            executor: as `filesystem`.
+            image_detector: as `filesystem`.
+            approver: as `filesystem`.
+            setup: the parameters of SetupOptions, `root` and `timeout_s` among them.
+
+        Opening raises ValueError if a name is taken by another function.
         """
         launch = partial(
             _in_process.launch,

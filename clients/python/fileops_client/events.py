@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -25,11 +25,14 @@ class Notification:
     params: Any
 
 
+E = TypeVar("E", BecameStale, DidRead, DidEdit, DidConflict, DidChangeReviews, WatcherHealth, DidRecover)
+"""A kind of event, where a class of `fileops_client` names it."""
+
 Event = BecameStale | DidRead | DidEdit | DidConflict | DidChangeReviews | WatcherHealth | DidRecover | Notification
 
-_EVENTS: Mapping[
-    str, type[BecameStale | DidRead | DidEdit | DidConflict | DidChangeReviews | WatcherHealth | DidRecover]
-] = {
+KnownEvent = type[BecameStale | DidRead | DidEdit | DidConflict | DidChangeReviews | WatcherHealth | DidRecover]
+
+_EVENTS: Mapping[str, KnownEvent] = {
     event.METHOD: event
     for event in (BecameStale, DidRead, DidEdit, DidConflict, DidChangeReviews, WatcherHealth, DidRecover)
 }

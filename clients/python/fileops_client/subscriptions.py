@@ -12,7 +12,7 @@ from typing import Any, Self
 import msgspec
 
 from fileops_client.errors import ConnectionLost
-from fileops_client.events import KNOWN_NAMES, Event, event_of
+from fileops_client.events import KNOWN_NAMES, Event, KnownEvent, event_of
 from fileops_client.values import DidConflict, DidEdit, DidRead
 
 log = logging.getLogger("fileops_client")
@@ -122,7 +122,7 @@ class EventHub:
         self._end: tuple[ConnectionLost | None] | None = None
         self._documented: dict[tuple[str, Listener], list[Callable[[], None]]] = {}
 
-    def on(self, name: str, listener: Listener) -> Callable[[], None]:
+    def on(self, name: str | KnownEvent, listener: Listener) -> Callable[[], None]:
         """Raises: ValueError (no event can have this name)."""
         entry = (self._method_of(name), listener)
         self._listeners.append(entry)
@@ -145,7 +145,7 @@ class EventHub:
         for stop in self._documented.pop((name, callback), ()):
             stop()
 
-    def subscribe(self, names: tuple[str, ...], where: Where = None) -> Subscription:
+    def subscribe(self, names: tuple[str | KnownEvent, ...], where: Where = None) -> Subscription:
         """Subscribe to the named events, or to all if none is named. Raises: ValueError, as `on`.
 
         where: only to events for which it is true.
@@ -201,12 +201,14 @@ class EventHub:
         except Exception:
             log.exception("a listener failed")
 
-    def _method_of(self, name: str) -> str:
-        """Return the method. Raises: ValueError.
+    def _method_of(self, name: str | KnownEvent) -> str:
+        """Return the method of a name, or of the class of its value. Raises: ValueError.
 
         A name of this protocol that neither the server nor this client knows is a mistake, and would never be
         delivered. Other names may belong to a protocol that the program adds.
         """
+        if not isinstance(name, str):
+            return name.METHOD
         if name in DOCUMENTED_NAMES:
             return DOCUMENTED_NAMES[name]
         if "/" not in name:

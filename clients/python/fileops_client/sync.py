@@ -22,6 +22,7 @@ from fileops_client._signatures import signature_of, spelled_out
 from fileops_client._start import NAME
 from fileops_client.author import AuthorKind
 from fileops_client.callbacks import Answer, CommandQuestion, CorrectionRequest, Question
+from fileops_client.events import E, KnownEvent
 from fileops_client.formats import ToolFormat
 from fileops_client.initialization_options import Options
 from fileops_client.options import Setup
@@ -190,9 +191,18 @@ class Requests:
         session_id: str | None = None,
         timeout_s: float | None = None,
     ) -> ToolResult:
-        """Read a file. `offset` is the 1-based first line, `limit` a number of lines.
+        """Read a file, or some of its lines. What was shown counts as read by the session, so it may be edited.
 
-        raw: return the unchanged text of the lines as `details["text"]`, and no output for a model.
+        Args:
+            file_path: absolute.
+            offset: the first line, 1-based; by default the first of the file. Below 1 counts as 1.
+            limit: how many lines, at least 1; by default all, as far as the server's `limits` allow (2,000 lines,
+                60,000 characters, files of 256 KB). Where lines are left out, `details["next_offset"]` continues.
+            raw: return the unchanged text of the lines as `details["text"]`, and no output for a model.
+            session_id: whose read it is; by default this client's session.
+            timeout_s: seconds until the request is cancelled; by default the client's `timeout_s`.
+
+        Codes: those of every file, `binary`, `not_regular_file`, `too_large`, `too_many_chars`, `image_unreadable`.
         """
         return self._portal.call(
             self._target.read(
@@ -210,7 +220,18 @@ class Requests:
         session_id: str | None = None,
         timeout_s: float | None = None,
     ) -> ToolResult:
-        """Write a whole text: create the file, or replace the text of one that this session has read completely."""
+        """Write a whole text: create the file, or replace the text of one that this session has read completely.
+
+        Args:
+            file_path: absolute. Missing folders are created.
+            content: the whole new text, with the line ends to write.
+            dry_run: plan it and write nothing; the result has the diff.
+            include_texts: `details` has both whole texts, as `original_text` and `proposed_text`.
+            session_id: whose edit it is; by default this client's session.
+            timeout_s: seconds until the request is cancelled; by default the client's `timeout_s`.
+
+        Codes: as `edit`, without those of matching.
+        """
         return self._portal.call(
             self._target.write(
                 file_path,
@@ -236,9 +257,25 @@ class Requests:
         session_id: str | None = None,
         timeout_s: float | None = None,
     ) -> ToolResult:
-        """Edit a file; an empty `old_string` creates it. `strategy` is one of the server's, "exact" by default.
+        """Replace one text of a file by another. The session must have read the file; bytes elsewhere do not change.
 
-        include_texts: `details` contains the whole text before and after, as `original_text` and `proposed_text`.
+        Args:
+            file_path: absolute.
+            old_string: the text to replace, with LF for any line end. It must be there exactly once, unless
+                `replace_all` or `expected_replacements` is given. Empty: create the file, which needs no read.
+            new_string: the text to put in its place.
+            replace_all: replace every occurrence.
+            expected_replacements: replace every occurrence if there are exactly this many.
+            strategy: how `old_string` is searched for, one of `client.strategies`; by default "exact".
+            dry_run: plan it and write nothing; the result has the diff.
+            include_texts: `details` has both whole texts, as `original_text` and `proposed_text`.
+            session_id: whose edit it is; by default this client's session.
+            timeout_s: seconds until the request is cancelled; by default the client's `timeout_s`.
+
+        Codes: `not_read`, `modified_externally` (read it again), `no_match`, `multiple_matches`, `count_mismatch` (see
+        `result.suggestions`), `no_change`, `already_exists`, `binary`, `notebook`, `not_encodable`, `rejected`,
+        `undecided`, `approval_timeout`, `apply_refused`, `disk_full`, `io_error`, and those of every file.
+        Give the model `result.text_for_model`.
         """
         return self._portal.call(
             self._target.edit(
@@ -265,10 +302,18 @@ class Requests:
         session_id: str | None = None,
         timeout_s: float | None = None,
     ) -> ToolResult:
-        """Make several edits in order, all or none.
+        """Make several edits of one file in order, each on the result of the one before: all of them or none.
 
-        edits: (old, new) or {"old_string", "new_string", "replace_all"?, "strategy"?}. Raises: TypeError, for anything
-        else.
+        Args:
+            file_path: absolute. The session must have read it, unless the first edit creates it.
+            edits: each (old, new) or {"old_string", "new_string", "replace_all"?, "strategy"?}.
+            dry_run: plan them and write nothing; the result has the diff.
+            include_texts: `details` has both whole texts, as `original_text` and `proposed_text`.
+            session_id: whose edit it is; by default this client's session.
+            timeout_s: seconds until the request is cancelled; by default the client's `timeout_s`.
+
+        Codes: as `edit`; `details["edit_index"]` is the 0-based step that failed.
+        Raises: TypeError if an edit has another form.
         """
         return self._portal.call(
             self._target.multi_edit(
@@ -282,21 +327,51 @@ class Requests:
         )
 
     def did_open(self, file_path: FilePath, text: str, *, version: int = 1, language_id: str = "plaintext") -> None:
-        """Report an opened document, with the text that the editor shows."""
+        """Report a document that an editor has opened. From now on its text counts, not the file's.
+
+        Args:
+            file_path: absolute.
+            text: the whole text that the editor shows, saved or not.
+            version: the editor's number of this text; it rises with each change.
+            language_id: LSP's name of the language, such as "python".
+
+        Raises: ConnectionLost.
+        """
         return self._portal.run(
             lambda: self._target.did_open(file_path, text, version=version, language_id=language_id)
         )
 
     def did_change(self, file_path: FilePath, changes: str | Sequence[Mapping[str, Any]], *, version: int) -> None:
-        """Report a changed document. `changes` is the whole new text, or LSP content changes."""
+        """Report what the user typed in an open document.
+
+        Args:
+            file_path: absolute, as in `did_open`.
+            changes: the whole new text, or LSP's content changes (positions in the negotiated encoding).
+            version: the number of the new text, higher than that of the one before.
+
+        Raises: ConnectionLost.
+        """
         return self._portal.run(lambda: self._target.did_change(file_path, changes, version=version))
 
     def did_save(self, file_path: FilePath, text: str | None = None) -> None:
-        """Report that the document was saved."""
+        """Report that the editor saved an open document.
+
+        Args:
+            file_path: absolute, as in `did_open`.
+            text: what was saved, if the editor knows it.
+
+        Raises: ConnectionLost.
+        """
         return self._portal.run(lambda: self._target.did_save(file_path, text))
 
     def did_close(self, file_path: FilePath) -> None:
-        """Report that the document was closed: from now on the text on disk counts."""
+        """Report that the editor closed a document: from now on the text on disk counts.
+
+        Args:
+            file_path: absolute, as in `did_open`.
+
+        Raises: ConnectionLost.
+        """
         return self._portal.run(lambda: self._target.did_close(file_path))
 
     def apply_changes(
@@ -308,12 +383,19 @@ class Requests:
         dry_run: bool | None = None,
         timeout_s: float | None = None,
     ) -> ToolResult:
-        """Change several files together, or none of them. Each file must have been read, as for an edit.
+        """Change several files together, or none of them. The session must have read each file, as for an edit.
 
-        changes: made by `edit_file`, `create_file`, `delete_file` and `rename_file`, each for another path.
-        description: what they are for, for the user who is asked. After a success `details["set_id"]` names the set,
-        and `details["files"]` says what became of each file; after a failure `details["change_index"]` and
-        `details["problems"]` say which changes cannot be made, and nothing was written.
+        Args:
+            changes: made by `edit_file`, `create_file`, `delete_file` and `rename_file`, each for another path.
+            description: what they are for, in one line, for the user who is asked.
+            session_id: whose changes they are; by default this client's session.
+            dry_run: plan them and write nothing; the result has the diffs.
+            timeout_s: seconds until the request is cancelled; by default the client's `timeout_s`.
+
+        After a success `details["set_id"]` names the set, for `undo`, and `details["files"]` says what became of each
+        file. After a failure `details["change_index"]` and `details["problems"]` say which changes cannot be made.
+        Codes: as `edit`, `set_unsupported`, and `set_conflict`, the only one after which files may have changed:
+        `details["left"]` names them.
         """
         return self._portal.call(
             self._target.apply_changes(
@@ -331,11 +413,18 @@ class Requests:
         dry_run: bool | None = None,
         timeout_s: float | None = None,
     ) -> ToolResult:
-        """Make the changes of a patch together, or none of them.
+        """Make the changes of a patch together, or none of them. The session must have read each file, as for an edit.
 
-        patch: in the dialect of `apply_patch`, or unified diffs like git's. cwd: the folder to which its paths are
-        relative, by default the first workspace folder. Otherwise as `apply_changes`; a failure of a hunk or of the
-        patch itself has `details["patch_line"]`, the 1-based line of the patch.
+        Args:
+            patch: in the dialect of `apply_patch`, or unified diffs like git's.
+            cwd: the absolute folder to which its paths are relative; by default the first workspace folder.
+            description: what it is for, in one line, for the user who is asked.
+            session_id: whose changes they are; by default this client's session.
+            dry_run: plan them and write nothing; the result has the diffs.
+            timeout_s: seconds until the request is cancelled; by default the client's `timeout_s`.
+
+        Codes: as `apply_changes`, and `invalid_patch`; a failure of a hunk or of the patch itself has
+        `details["patch_line"]`, the 1-based line of the patch.
         """
         return self._portal.call(
             self._target.apply_patch(
@@ -344,49 +433,104 @@ class Requests:
         )
 
     def tracked(self, *, session_id: str | None = None) -> tuple[TrackedFile, ...]:
-        """Return the files that the session has read, with their current state."""
+        """Return the files that the session has read, with their current state.
+
+        Args:
+            session_id: by default this client's session.
+        """
         return self._portal.call(self._target.tracked(session_id=session_id))
 
     def close_session(self, session_id: str) -> None:
-        """Forget the session: what it has read, and its approval mode. Its edits stay in the history."""
+        """Forget the session: what it has read, and its approval mode. Its edits stay in the history.
+
+        Args:
+            session_id: which one; an unknown id changes nothing.
+        """
         return self._portal.call(self._target.close_session(session_id))
 
     def stats(self, *, session_id: str | None = None) -> CallStats:
-        """Return the statistics of a session, or of all sessions if none is named."""
+        """Return the statistics of calls: how many, how many failed, and how long they took.
+
+        Args:
+            session_id: of this session; by default of all.
+        """
         return self._portal.call(self._target.stats(session_id=session_id))
 
     def record_read(self, file_path: FilePath, *, session_id: str | None = None) -> RecordedRead:
-        """Record that the agent has read the whole current file by other means."""
+        """Record that the agent has read the whole current file by other means, so that it may be edited.
+
+        Args:
+            file_path: absolute.
+            session_id: whose read it is; by default this client's session.
+
+        The result's `error` says why nothing was recorded, as `not_found`.
+        """
         return self._portal.call(self._target.record_read(file_path, session_id=session_id))
 
     def forget(self, file_path: FilePath, *, session_id: str | None = None) -> bool:
-        """Forget that the session has read the file. Return whether it had."""
+        """Forget that the session has read the file: its next edit needs a read again. Return whether it had.
+
+        Args:
+            file_path: absolute, under any of the file's names.
+            session_id: by default this client's session.
+        """
         return self._portal.call(self._target.forget(file_path, session_id=session_id))
 
     def conflicts(self, *, session_id: str | None = None) -> tuple[Conflict, ...]:
-        """Return the files that have changed since the session read them, checked now."""
+        """Return the files that have changed since the session read them, checked now, in the order of first reading.
+
+        Args:
+            session_id: by default this client's session.
+        """
         return self._portal.call(self._target.conflicts(session_id=session_id))
 
     def session_files(self, *, session_id: str | None = None, limit: int | None = None) -> tuple[SessionFile, ...]:
-        """Return the files to read again when an agent's context is rebuilt, most important first."""
+        """Return the files to read again when an agent's context is rebuilt, most important first.
+
+        Args:
+            session_id: by default this client's session.
+            limit: at most so many; by default all (10,000 are kept).
+        """
         return self._portal.call(self._target.session_files(session_id=session_id, limit=limit))
 
     def reset_session(self, *, session_id: str | None = None) -> None:
-        """Forget what the session has read and done. Its approval mode stays."""
+        """Forget what the session has read and done, as if it were new. Its approval mode stays.
+
+        Args:
+            session_id: by default this client's session.
+        """
         return self._portal.call(self._target.reset_session(session_id=session_id))
 
     def approval_mode(self, *, session_id: str | None = None) -> ApprovalMode:
-        """Return when the user is asked about edits of the session."""
+        """Return when the user is asked about edits of the session.
+
+        Args:
+            session_id: by default this client's session.
+        """
         return self._portal.call(self._target.approval_mode(session_id=session_id))
 
     def set_approval_mode(self, mode: ApprovalMode, *, session_id: str | None = None) -> None:
-        """Set when the user is asked about edits of the session. Raises: ResponseError, if the client may not."""
+        """Set when the user is asked about edits of the session.
+
+        Args:
+            mode: "default": before each edit; "auto_edit": only for protected files and files with several hard links;
+                "yolo": never. Nobody is asked if this client cannot ask (`confirm_edit`).
+            session_id: by default this client's session.
+
+        Raises: ResponseError if the client may not set it, as an agent of a shared daemon.
+        """
         return self._portal.call(self._target.set_approval_mode(mode, session_id=session_id))
 
     def history(
         self, *, file_path: FilePath | None = None, session_id: str | None = None, limit: int | None = None
     ) -> tuple[HistoryEntry, ...]:
-        """Return applied edits, newest first; of all sessions if none is named."""
+        """Return applied edits, newest first.
+
+        Args:
+            file_path: absolute; only edits of this file.
+            session_id: only edits of this session; by default of all.
+            limit: at most so many; by default all that are kept.
+        """
         return self._portal.call(self._target.history(file_path=file_path, session_id=session_id, limit=limit))
 
     def undo(
@@ -400,10 +544,19 @@ class Requests:
         approved: bool | None = None,
         timeout_s: float | None = None,
     ) -> ToolResult:
-        """Undo one edit, one change set, or all edits of a session (in one file), by default of this one.
+        """Undo one edit, one change set, or all edits of a session. What others wrote since stays.
 
-        Later changes by others stay. After a conflict, `details["reason"]` says what kind it is. approved: your user
-        has requested or confirmed it, so the daemon asks for no approval.
+        Args:
+            edit_id: the one edit, from `details["edit_id"]` or `history`.
+            set_id: the one change set, from `details["set_id"]`.
+            file_path: absolute; of a session, only its edits of this file.
+            session_id: all edits of this session; by default, without an id, of this client's session.
+            dry_run: plan it and write nothing; the result has the diff.
+            approved: your user has requested or confirmed it, so the daemon asks nobody.
+            timeout_s: seconds until the request is cancelled; by default the client's `timeout_s`.
+
+        Codes: `undo_conflict` (nothing was undone; `details["reason"]` says why), `unknown_target`, `rejected`, and
+        those of an edit.
         """
         return self._portal.call(
             self._target.undo(
@@ -418,9 +571,13 @@ class Requests:
         )
 
     def describe(self, method: str, arguments: Arguments) -> Description:
-        """Return the title and locations of a call.
+        """Return the title of a call, and the files and lines that it is about, for a person. Nothing is executed.
 
-        method: "edit", "fileops/edit" or a tool's name. arguments: those received so far.
+        Args:
+            method: "edit", "fileops/edit" or a tool's name.
+            arguments: the call's, or those received so far.
+
+        Raises: ResponseError for an unknown method.
         """
         return self._portal.call(self._target.describe(method, arguments))
 
@@ -433,7 +590,17 @@ class Requests:
         is_partial: bool | None = None,
         expanded: bool | None = None,
     ) -> View:
-        """Return the call in one line, and the first lines of its result, or its diff as rows."""
+        """Return what a person sees of a call: one line for it, and the first lines of its result or its diff as rows.
+
+        Args:
+            method: "edit", "fileops/edit" or a tool's name.
+            arguments: the call's, or those received so far.
+            result: of the call, if it has ended.
+            is_partial: the arguments are still arriving.
+            expanded: all lines of the result instead of the first.
+
+        Raises: ResponseError for an unknown method.
+        """
         return self._portal.call(
             self._target.render(method, arguments, result=result, is_partial=is_partial, expanded=expanded)
         )
@@ -456,9 +623,14 @@ class Requests:
     def tools(
         self, format: ToolFormat | None = None, *, enabled: Collection[str] | None = None, extended: bool = False
     ) -> tuple[ToolDefinition, ...] | list[Any]:
-        """Return the definitions, or with `format` the list for a model API. The server is asked once.
+        """Return the definitions of the tools, or the list that a model API takes. The server is asked once.
 
-        enabled: names, by default all. extended: with the parameters `strategy` and `expected_replacements`.
+        Args:
+            format: the model API, as "anthropic" or "openai"; without it ToolDefinition values are returned.
+            enabled: the tools' names; by default all.
+            extended: with the parameters `strategy` and `expected_replacements`.
+
+        Raises: ResponseError for an unknown name in `enabled`.
         """
         return self._portal.call(self._target.tools(format, enabled=enabled, extended=extended))
 
@@ -467,7 +639,9 @@ class Requests:
     ) -> str:
         """Return the lines about the tools for a system prompt, with the guidelines that belong to no single tool.
 
-        other_tools: names of the agent's own tools, which the guidelines may then mention.
+        Args:
+            enabled: the tools' names; by default all.
+            other_tools: names of the agent's own tools, which the guidelines may then mention.
         """
         return self._portal.call(self._target.system_prompt(enabled=enabled, other_tools=other_tools))
 
@@ -479,7 +653,14 @@ class Requests:
         lenient: bool = False,
         session_id: str | None = None,
     ) -> tuple[Tool, ...]:
-        """Return the tools bound to this client and session. extended, lenient: see `tools` and `call`."""
+        """Return the tools bound to this client and session.
+
+        Args:
+            enabled: the tools' names; by default all.
+            extended: with the parameters `strategy` and `expected_replacements`.
+            lenient: the tools accept the wrong types that models often write, as `call` does.
+            session_id: whose calls they execute; by default this client's session.
+        """
         definitions = self.tools(enabled=enabled, extended=extended)
         return tuple(Tool(self, definition, session_id, lenient=lenient) for definition in definitions)
 
@@ -493,11 +674,20 @@ class Requests:
         session_id: str | None = None,
         timeout_s: float | None = None,
     ) -> ToolResult:
-        """Execute a model's call by the tool's name.
+        """Execute a model's call by the tool's name. Give the model `text_for_model` of the result.
 
-        An unknown name or invalid arguments return a result with code invalid_params for the model to read. extended:
-        accept the arguments of extended tools. lenient: accept the wrong types that models often write (`"true"`,
-        `"1"`, an array as JSON text); `details["coerced"]` lists what was converted. Raises: the errors of `request`.
+        An unknown name or invalid arguments return a result with the code `invalid_params` for the model to read.
+
+        Args:
+            name: the tool's, as the model wrote it.
+            arguments: the model's, a mapping or JSON text.
+            extended: accept the arguments of extended tools.
+            lenient: accept the wrong types that models often write (`"true"`, `"1"`, an array as JSON text);
+                `details["coerced"]` lists what was converted.
+            session_id: whose call it is; by default this client's session.
+            timeout_s: seconds until the request is cancelled; by default the client's `timeout_s`.
+
+        Raises: the errors of `request`.
         """
         return self._portal.call(
             self._target.call(
@@ -514,7 +704,7 @@ class Requests:
         session_id: str | None = None,
         timeout_s: float | None = None,
     ) -> ToolResult:
-        """Execute a model's call of this tool, as `call`."""
+        """Execute a model's call of the tool with this `definition`, otherwise as `call`."""
         return self._portal.call(
             self._target.execute(definition, arguments, lenient=lenient, session_id=session_id, timeout_s=timeout_s)
         )
@@ -529,11 +719,20 @@ class Requests:
         session_id: str | None = None,
         on_output: Callable[[str], None] | None = None,
     ) -> ToolResult:
-        """Run a shell command. The server needs the option `bash`.
+        """Run a shell command. The server needs the option `bash`. Cancelling the call ends the command.
 
-        timeout_s: when the server ends the command, by default after 120 s; the client waits longer for the answer, and
-        its own `timeout_s` does not apply. description: its purpose, shown to the user for approval. on_output: called
-        with new output. Cancelling the call ends the command.
+        Args:
+            command: the command line, for the user's shell.
+            timeout_s: seconds until the server ends the command, by default 120. The client waits longer for the
+                answer, since a user may have to approve the command; the client's `timeout_s` does not apply.
+            cwd: the absolute folder in which it runs; by default the first workspace folder.
+            description: its purpose, shown to the user for approval.
+            session_id: whose command it is; by default this client's session.
+            on_output: called with new output, while the command runs.
+
+        Codes: `command_failed` (not started), `command_timeout`, `rejected`, `undecided`, `approval_timeout`,
+        `consent_unavailable`. A command that ends with another status than 0 is a result, too: see `details`.
+        Raises: ResponseError if the server does not offer commands, and what `FileOpsClient.request` raises.
         """
         return self._portal.call(
             self._target.bash(
@@ -554,9 +753,13 @@ class Requests:
         session_id: str | None = None,
         timeout_s: float | None = None,
     ) -> str:
-        """Begin a turn of the session, and return its id. Repeating the `turn_id` of the open turn does nothing.
+        """Begin a turn of the session: what it does for one prompt. Return its id. It ends the turn before.
 
-        turn_id: your own id of it. title: the prompt; only the beginning of its first line is kept.
+        Args:
+            turn_id: your own id of it; by default the daemon makes one. That of the open turn again does nothing.
+            title: the prompt; only the beginning of its first line is kept.
+            session_id: by default this client's session.
+            timeout_s: seconds until the request is cancelled; by default the client's `timeout_s`.
         """
         return self._portal.call(
             self._target.begin_turn(turn_id=turn_id, title=title, session_id=session_id, timeout_s=timeout_s)
@@ -573,8 +776,14 @@ class Requests:
     ) -> str:
         """Report that a program of the session starts to run, and return the id of the command.
 
-        What is written until its end counts as written by it. label: the command line, of which only the programs and
-        their first arguments are kept. command_id: your own id of it. background: a program may continue after the end.
+        What is written until its end counts as written by it.
+
+        Args:
+            label: the command line, of which only the programs and their first arguments are kept.
+            command_id: your own id of it; by default the daemon makes one.
+            background: a program of it may continue after the end.
+            session_id: by default this client's session.
+            timeout_s: seconds until the request is cancelled; by default the client's `timeout_s`.
         """
         return self._portal.call(
             self._target.begin_command(
@@ -583,7 +792,14 @@ class Requests:
         )
 
     def end_command(self, command_id: str, *, timeout_s: float | None = None) -> EndedCommand:
-        """Report that a command has ended, by its id or your own, and return what it changed."""
+        """Report that a command has ended, and return what it changed.
+
+        Args:
+            command_id: its id, or your own, as given to `begin_command`.
+            timeout_s: seconds until the request is cancelled; by default the client's `timeout_s`.
+
+        Raises: ResponseError if no such command is open.
+        """
         return self._portal.call(self._target.end_command(command_id, timeout_s=timeout_s))
 
     def turns(
@@ -594,7 +810,14 @@ class Requests:
         limit: int | None = None,
         timeout_s: float | None = None,
     ) -> list[Turn]:
-        """Return the turns, newest first; of all sessions without `session_id`. root: only those in one folder."""
+        """Return the turns, newest first.
+
+        Args:
+            session_id: only of this session; by default of all.
+            root: an absolute folder; only turns of sessions in it.
+            limit: at most so many; by default 100.
+            timeout_s: seconds until the request is cancelled; by default the client's `timeout_s`.
+        """
         return self._portal.call(self._target.turns(session_id=session_id, root=root, limit=limit, timeout_s=timeout_s))
 
 
@@ -648,7 +871,11 @@ class FileOpsClient(Requests):
         return self._exit_code
 
     def session(self, session_id: str) -> Session:
-        """Return the session with that id. It begins with its first request."""
+        """Return a session as an object: what one agent has read and done. It begins with its first request.
+
+        Args:
+            session_id: any text that names it among this client's sessions.
+        """
         return Session(self, self._portal, self._async.session(session_id))
 
     @property
@@ -679,8 +906,14 @@ class FileOpsClient(Requests):
     ) -> Self:
         """Start a private daemon as a child process.
 
-        command: default `python -m fileops` with this interpreter. env: added to this process's environment. on_stderr:
-        called with each line of the daemon's log.
+        Args:
+            command: what starts the server; by default `python -m fileops` with this interpreter.
+            env: variables added to this process's environment.
+            cwd: the folder in which it starts; by default this program's.
+            on_stderr: called with each line of the daemon's log.
+            setup: the parameters of SetupOptions, `root` and `timeout_s` among them.
+
+        Opening raises ServerMissing if the server cannot be started, and what `request` raises.
         """
         return cls._opened(
             _client.FileOpsClient.start(
@@ -699,7 +932,7 @@ class FileOpsClient(Requests):
         on_stderr: Callable[[str], None] | None = None,
         **setup: Unpack[SetupOptions],
     ) -> Self:
-        """Do the same as `FileOpsClient.start(...)`."""
+        """Start a private daemon as a child process, as `start`: the same as `FileOpsClient.start(...)`."""
         return cls._opened(
             _client.FileOpsClient.open(
                 command, env=env, cwd=cwd, on_stderr=on_stderr, **cast("AsyncSetupOptions", awaited({**setup}))
@@ -720,11 +953,16 @@ class FileOpsClient(Requests):
     ) -> Self:
         """Attach to the daemon that all agents and editors of the user share, and start it if none runs.
 
-        socket: its path, by default $FILEOPS_SOCKET or the user's own place. role: an "editor" has open documents,
-        decides on edits and runs commands; an "agent" does not. host: the program's name, which begins the names of its
-        sessions. session: a name under which a program that attaches again continues with what it has read. command:
-        starts the server, by default `python -m fileops` with this interpreter. Opening also raises AttachRefused.
-        Raises: ValueError, if an agent has a reviewer, which would never be asked.
+        Args:
+            socket: the path of its socket; by default $FILEOPS_SOCKET or the user's own place.
+            role: an "editor" has open documents, decides on edits and runs commands; an "agent" does not.
+            host: the program's name, which begins the names of its sessions.
+            session: a name under which a program that attaches again continues with what it has read.
+            command: what starts the server; by default `python -m fileops` with this interpreter.
+            setup: the parameters of SetupOptions, `root` and `timeout_s` among them.
+
+        Opening raises AttachRefused, ServerMissing, and what `request` raises.
+        Raises: ValueError if an agent has a reviewer, which would never be asked.
         """
         return cls._opened(
             _client.FileOpsClient.attach(
@@ -753,11 +991,17 @@ class FileOpsClient(Requests):
     ) -> Self:
         """Serve from this process, without a daemon: for libraries, notebooks and tests. Needs fileops-server.
 
-        filesystem, executor, image_detector, approver: your own objects instead of the server's, as fileops.ports
-        describes them. strategies: functions (text, old_string, new_string) -> places (start, end, new text), by name.
-        processors: functions (file_path, before, after) -> another text or None; all of them run, in order. validators:
-        functions (file_path, before, after) -> reason or None; all of them run. Opening raises ValueError, if a name is
-        taken by another function.
+        Args:
+            filesystem: your own object instead of the server's, as `fileops.ports` describes it.
+            strategies: functions (text, old_string, new_string) -> places (start, end, new text), by name.
+            processors: functions (file_path, before, after) -> another text or None; all of them run, in order.
+            validators: functions (file_path, before, after) -> reason or None; all of them run.
+            executor: as `filesystem`.
+            image_detector: as `filesystem`.
+            approver: as `filesystem`.
+            setup: the parameters of SetupOptions, `root` and `timeout_s` among them.
+
+        Opening raises ValueError if a name is taken by another function.
         """
         return cls._opened(
             _client.FileOpsClient.in_process(
@@ -773,9 +1017,13 @@ class FileOpsClient(Requests):
         )
 
     def reviews(self, review_ids: Sequence[str] | None = None, *, include_texts: bool = True) -> tuple[Review, ...]:
-        """Return what waits in this client's folders and open documents, oldest first; or the reviews with these ids.
+        """Return the edits that wait for a decision, oldest first.
 
-        include_texts: False leaves out the whole texts, which are long.
+        Args:
+            review_ids: only these, wherever they are; by default those in this client's folders and open documents.
+            include_texts: False leaves out the whole texts, which are long.
+
+        Raises: ResponseError if the client may not see reviews, as an agent of a shared daemon.
         """
         return self._portal.call(self._async.reviews(review_ids, include_texts=include_texts))
 
@@ -793,10 +1041,17 @@ class FileOpsClient(Requests):
     ) -> DecideReviewResult:
         """Decide one review, and return after its edit was written or has failed. The first decision counts.
 
-        review: the one that your user saw, whose revision is then required; or an id, with any revision unless one is
-        given. text: with "modify", what to write instead. change_ids: the only accepted changes. files: for a change
-        set, instead of both; files that are not in it are decided as proposed. reason: for a rejection of all or a
-        part, for the model. Raises: ResponseError, for a decision that does not fit; nothing is decided then.
+        Args:
+            review: the one that your user saw, whose revision is then required; or an id.
+            outcome: "accept", "accept_always" (and no question of this session any more), "reject" or "modify".
+            text: with "modify", what to write instead.
+            change_ids: the only accepted changes; by default all.
+            files: for a change set, instead of `text` and `change_ids`; files not in it are decided as proposed.
+            reason: of a rejection of all or a part, for the model.
+            revision: the revision that your user saw, with an id; by default any.
+            timeout_s: seconds until the request is cancelled; by default the client's `timeout_s`.
+
+        Raises: ResponseError for a decision that does not fit, or is late; nothing is decided then.
         """
         return self._portal.call(
             self._async.decide_review(
@@ -821,7 +1076,18 @@ class FileOpsClient(Requests):
         reason: str | None = None,
         timeout_s: float | None = None,
     ) -> DecideReviewsResult:
-        """Decide, in order, all reviews that match every given argument; return after the writes."""
+        """Decide, in order, all reviews that match every given argument; return after the writes.
+
+        Args:
+            outcome: the same for all.
+            session_id: only reviews of this session.
+            file_path: absolute; only reviews of this file.
+            review_ids: only these.
+            reason: of a rejection, for the models.
+            timeout_s: seconds until the request is cancelled; by default the client's `timeout_s`.
+
+        Raises: ResponseError if the client may not decide.
+        """
         return self._portal.call(
             self._async.decide_reviews(
                 outcome,
@@ -846,9 +1112,18 @@ class FileOpsClient(Requests):
         limit: int | None = None,
         before: str | None = None,
     ) -> Log:
-        """Return who changed what, newest first, by default the newest 100 changes.
+        """Return who changed what, newest first.
 
-        file_path: a file or a folder. since: seconds since the epoch. before: an entry id: only older ones.
+        Args:
+            root: an absolute folder; by default this client's folders.
+            file_path: absolute; only changes of this file, or in this folder.
+            session_id: only changes of this session.
+            turn_id: only changes of this turn.
+            command_id: only changes of this command.
+            by: only changes of this kind of author.
+            since: only changes since then, in seconds since the epoch.
+            limit: at most so many; by default 100.
+            before: an entry id; only changes older than it, for the next page.
         """
         return self._portal.call(
             self._async.log(
@@ -865,22 +1140,39 @@ class FileOpsClient(Requests):
         )
 
     def entry(self, entry_id: str) -> RecordedChange:
-        """Return one change, with its diff and texts."""
+        """Return one change, with its diff and texts.
+
+        Args:
+            entry_id: its whole id.
+
+        Raises: ResponseError if there is none.
+        """
         return self._portal.call(self._async.entry(entry_id))
 
     def record_status(self, root: FilePath | None = None) -> tuple[RecordedFolder, ...]:
-        """Return which folders are recorded, and how far that is; with a root only the one that contains it."""
+        """Return which folders are recorded, and how far that is.
+
+        Args:
+            root: an absolute folder; only the recorded folder that contains it. By default all.
+        """
         return self._portal.call(self._async.record_status(root))
 
     def record_item(self, id: str) -> RecordItem:
-        """Return the entry, command, turn or rewind with this id prefix.
+        """Return the entry, command, turn or rewind with this id.
 
-        Raises: ResponseError, unless there is exactly one.
+        Args:
+            id: its id, or the beginning of it.
+
+        Raises: ResponseError unless there is exactly one.
         """
         return self._portal.call(self._async.record_item(id))
 
     def blame(self, file_path: FilePath) -> tuple[BlamedLines, ...]:
-        """Return which entry last changed each line of the current content, top to bottom."""
+        """Return who wrote each line of the current content, top to bottom, in runs of lines.
+
+        Args:
+            file_path: absolute.
+        """
         return self._portal.call(self._async.blame(file_path))
 
     def unkept(
@@ -893,7 +1185,11 @@ class FileOpsClient(Requests):
     ) -> Unkept:
         """Return the places that agents changed and that your user has not kept yet.
 
-        root: in this folder; without it and `file_path`, in the client's folders.
+        Args:
+            file_path: absolute; only places in this file.
+            root: an absolute folder; only places in it. Without it and `file_path`, in this client's folders.
+            session_id: only places of this session.
+            turn_id: only places of this turn.
         """
         return self._portal.call(
             self._async.unkept(file_path=file_path, root=root, session_id=session_id, turn_id=turn_id)
@@ -909,7 +1205,16 @@ class FileOpsClient(Requests):
         session_id: str | None = None,
         all: bool | None = None,
     ) -> Keep:
-        """Record that your user wants these changes. `undo_keep` undoes it."""
+        """Record that your user wants these changes, so that they leave the list of `unkept`. `undo_keep` undoes it.
+
+        Args: name what is kept in one way:
+            entry_ids: all places of these entries.
+            change_ids: these places, from `unkept`.
+            file_path: absolute; all places in this file.
+            turn_id: all places of this turn.
+            session_id: all places of this session.
+            all: True: all places in this client's folders.
+        """
         return self._portal.call(
             self._async.keep(
                 entry_ids=entry_ids,
@@ -922,13 +1227,21 @@ class FileOpsClient(Requests):
         )
 
     def undo_keep(self, keep_id: str) -> UndoneKeep:
-        """Undo a keep. Raises: ResponseError, if there is none with this id."""
+        """Undo a keep: its places are listed by `unkept` again.
+
+        Args:
+            keep_id: from the result of `keep`.
+
+        Raises: ResponseError if there is none with this id.
+        """
         return self._portal.call(self._async.undo_keep(keep_id))
 
     def forget_record(self, *, file_path: FilePath | None = None, all: bool | None = None) -> int:
-        """Delete what is recorded of a file or folder, or everything; return the number of entries.
+        """Delete what is recorded; return the number of entries. They cannot be undone then.
 
-        They cannot be undone then.
+        Args:
+            file_path: absolute; of this file, or in this folder.
+            all: True: everything.
         """
         return self._portal.call(self._async.forget_record(file_path=file_path, all=all))
 
@@ -955,12 +1268,32 @@ class FileOpsClient(Requests):
         reason: str | None = None,
         timeout_s: float | None = None,
     ) -> Rewind:
-        """Undo what one author did, in all files, and keep what others wrote; for a rewind: redo.
+        """Undo what one author did, in all files, and keep what others wrote. Failures are in the result's `error`.
 
-        Name exactly one target, an id or several. since: only changes made since then, in seconds since the epoch.
-        plan: of a preview (`dry_run`), which must still hold. on_conflict: "fail" undoes nothing if something would be
-        left. by_session: the session that asks. approved: your user has requested or confirmed it. reason: your user's,
-        in one line, for the agents whose changes are undone. Failures are in the result's `error`.
+        Args: name exactly one target:
+            entry_id: one entry.
+            entry_ids: several entries.
+            change_ids: places, from `unkept`.
+            command_id: all that a command changed.
+            turn_id: all that a turn changed.
+            since_turn: what the turn's session changed in this turn and later.
+            all_since_turn: what all agents changed since this turn began.
+            session_id: all that a session changed.
+            rewind_id: redo: take this rewind back.
+
+            paths: absolute files or folders; only changes in them.
+            since: only changes made since then, in seconds since the epoch.
+            dry_run: a preview; nothing is written.
+            plan: of a preview; if it does not hold any more, the error is `plan_changed`.
+            on_conflict: "leave" (default) lists what others changed since; "fail" then undoes nothing at all.
+            include: ("unsure",): changes whose author is not certain, too.
+            by_session: the session that asks; by default the user does.
+            approved: your user has requested or confirmed it, so the daemon asks nobody.
+            reason: your user's, in one line, for the agents whose changes are undone.
+            timeout_s: seconds until the request is cancelled; by default the client's `timeout_s`.
+
+        Errors: `unknown_target`, `plan_changed`, `too_many_files` (over 1,000), `not_recorded`, `undo_conflict`, and
+        those of an edit; nothing was written then, except where `still_undone` names files.
         """
         return self._portal.call(
             self._async.rewind(
@@ -1015,23 +1348,46 @@ class FileOpsClient(Requests):
         return self._async.own_session_id
 
     def request(self, method: str, params: Any = None, *, timeout_s: float | None = None) -> Any:
-        """Send a request and return its result as JSON. A KeyboardInterrupt or a timeout sends `$/cancelRequest`.
+        """Send any request and return its result as JSON. A KeyboardInterrupt or a timeout sends `$/cancelRequest`.
 
         It is then unknown whether a cancelled edit was applied: use `begin` if that matters.
-        Raises: ResponseError, ConnectionLost, RequestTimeout, CallbackFailed.
+
+        Args:
+            method: the protocol's, as "fileops/edit".
+            params: as JSON; None for none.
+            timeout_s: seconds until the request is cancelled; by default the client's `timeout_s`.
+
+        Raises: ResponseError (the server does not accept the request), ConnectionLost (the server is gone),
+            RequestTimeout, CallbackFailed (this program's `confirm_edit` or another callback failed).
         """
         return self._portal.call(self._async.request(method, params, timeout_s=timeout_s))
 
     def begin(self, method: str, params: Any = None) -> PendingCall:
-        """Send a request without waiting. After its `cancel()` you can still wait for the true outcome."""
+        """Send any request without waiting. After its `cancel()` you can still wait for the true outcome.
+
+        Args:
+            method: the protocol's, as "fileops/edit".
+            params: as JSON; None for none.
+        """
         return PendingCall(self._portal, self._portal.run(lambda: self._async.begin(method, params)))
 
     def notify(self, method: str, params: Any = None) -> None:
-        """Send a notification. Nothing is answered."""
+        """Send any notification. Nothing is answered.
+
+        Args:
+            method: the protocol's, as "textDocument/didOpen".
+            params: as JSON; None for none.
+
+        Raises: ConnectionLost.
+        """
         return self._portal.run(lambda: self._async.notify(method, params))
 
     def definitions(self, enabled: Collection[str] | None = None) -> tuple[ToolDefinition, ...]:
-        """Return the definitions of the tools, as `tools` does. The server is asked once for each choice."""
+        """Return the definitions of the tools, as `tools` does. The server is asked once for each choice.
+
+        Args:
+            enabled: the tools' names; by default all.
+        """
         return self._portal.call(self._async.definitions(enabled))
 
     @property
@@ -1039,26 +1395,47 @@ class FileOpsClient(Requests):
         """The possible values of an edit's `strategy`."""
         return self._async.strategies
 
-    def on(self, name: str, listener: Listener) -> Callable[[], None]:
-        """Call `listener` (plain or async) with each event of that name. Return a function that stops this.
+    @overload
+    def on(self, name: type[E], listener: Callable[[E], None | None]) -> Callable[[], None]: ...
 
-        A known event is delivered as its value (BecameStale, DidEdit, ...), any other as Notification. Raises:
-        ValueError (no event can have this name).
+    @overload
+    def on(self, name: str, listener: Listener) -> Callable[[], None]: ...
+
+    def on(self, name: str | KnownEvent, listener: Listener) -> Callable[[], None]:
+        """Call `listener` (plain or async) with each event of that kind. Return a function that stops this.
+
+        Args:
+            name: the class of its value, as `DidEdit`, so that a type checker knows the listener's argument; or the
+                protocol's method, as "fileops/didEdit". An event without a class here is a Notification.
+            listener: called on the event loop, in the order of arrival. What it raises is logged.
+
+        Raises: ValueError if no event can have this name.
         """
         return self._portal.registered(lambda: self._async.on(name, listener))
 
     def add_event_listener(self, name: str, callback: Callable[[EventContext], Any]) -> Callable[[], None]:
-        """Call `callback` for "file:read", "file:edited" or "file:conflict", with the params as `context.data`."""
+        """Call a function for one of three events. Return a function that stops this.
+
+        Args:
+            name: "file:read", "file:edited" or "file:conflict".
+            callback: gets an EventContext, whose `data` are the params of the notification.
+
+        Raises: ValueError for another name.
+        """
         return self._portal.registered(lambda: self._async.add_event_listener(name, callback))
 
     def remove_event_listener(self, name: str, callback: Callable[[EventContext], Any]) -> None:
-        """Stop all calls that `add_event_listener` started with these arguments."""
+        """Stop all calls that `add_event_listener` started with the same `name` and `callback`."""
         return self._portal.run(lambda: self._async.remove_event_listener(name, callback))
 
-    def events(self, *names: str, where: Where = None) -> Subscription:
-        """Subscribe to all or the named events: `for event in client.events("fileops/didEdit")`.
+    def events(self, *names: str | KnownEvent, where: Where = None) -> Subscription:
+        """Subscribe to all or the named events: `for event in client.events(DidEdit)`.
 
-        where: only events for which it is true. Raises: ValueError (no event can have this name).
+        Args:
+            names: classes or methods, as in `on`; without any, all events.
+            where: only events for which it is true.
+
+        Raises: ValueError if no event can have this name.
         """
         return Subscription(self._portal, self._portal.run(lambda: self._async.events(*names, where=where)))
 
@@ -1105,10 +1482,16 @@ class Session(Requests):
         """Send a notification, as `FileOpsClient.notify`. It names no session."""
         return self._portal.run(lambda: self._async.notify(method, params))
 
-    def on(self, name: str, listener: Listener) -> Callable[[], None]:
-        """Call `listener` with each event of that name about this session, as `FileOpsClient.on`."""
+    @overload
+    def on(self, name: type[E], listener: Callable[[E], None | None]) -> Callable[[], None]: ...
+
+    @overload
+    def on(self, name: str, listener: Listener) -> Callable[[], None]: ...
+
+    def on(self, name: str | KnownEvent, listener: Listener) -> Callable[[], None]:
+        """Call `listener` with each event of that kind about this session, as `FileOpsClient.on`."""
         return self._portal.registered(lambda: self._async.on(name, listener))
 
-    def events(self, *names: str) -> Subscription:
+    def events(self, *names: str | KnownEvent) -> Subscription:
         """Subscribe to events about this session, as `FileOpsClient.events`."""
         return Subscription(self._portal, self._portal.run(lambda: self._async.events(*names)))

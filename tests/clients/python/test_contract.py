@@ -203,8 +203,8 @@ async def test_session_is_isolated_and_can_be_closed(start: Start, file: Path) -
         assert [tracked.file_path for tracked in await planner.tracked()] == [str(file)]
         assert await client.tracked() == ()
         edited: list[DidEdit] = []
-        planner.on(DidEdit.METHOD, edited.append)
-        with planner.events(DidEdit.METHOD) as edits:
+        planner.on(DidEdit, edited.append)
+        with planner.events(DidEdit) as edits:
             other = client.session("other")
             await other.read(file)
             await other.edit(file, "two", "2")
@@ -223,8 +223,8 @@ async def test_session_is_isolated_and_can_be_closed(start: Start, file: Path) -
 async def test_restart_keeps_the_parameters(start: Start, file: Path) -> None:
     async with start(root=file.parent, initialization_options={"limits": {"max_lines": 1}}) as client:
         heard: list[DidEdit] = []
-        client.on(DidEdit.METHOD, heard.append)
-        subscription = client.events(DidEdit.METHOD)
+        client.on(DidEdit, heard.append)
+        subscription = client.events(DidEdit)
         await client.read(file)
         await asyncio.gather(client.restart(), client.restart())
         assert client.is_open

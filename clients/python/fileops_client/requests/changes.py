@@ -13,10 +13,12 @@ def edit_file(file_path: FilePath, *edits: tuple[str, str]) -> dict[str, Any]:
 
 
 def create_file(file_path: FilePath, content: str) -> dict[str, Any]:
+    """Return a change that creates a file with this text, and the folders that it needs."""
     return {"kind": "create", "file_path": path_or_none(file_path), "content": content}
 
 
 def delete_file(file_path: FilePath) -> dict[str, Any]:
+    """Return a change that deletes a file."""
     return {"kind": "delete", "file_path": path_or_none(file_path)}
 
 
@@ -40,12 +42,19 @@ class ChangeRequests(Sender):
         dry_run: bool | None = None,
         timeout_s: float | None = None,
     ) -> ToolResult:
-        """Change several files together, or none of them. Each file must have been read, as for an edit.
+        """Change several files together, or none of them. The session must have read each file, as for an edit.
 
-        changes: made by `edit_file`, `create_file`, `delete_file` and `rename_file`, each for another path.
-        description: what they are for, for the user who is asked. After a success `details["set_id"]` names the set,
-        and `details["files"]` says what became of each file; after a failure `details["change_index"]` and
-        `details["problems"]` say which changes cannot be made, and nothing was written.
+        Args:
+            changes: made by `edit_file`, `create_file`, `delete_file` and `rename_file`, each for another path.
+            description: what they are for, in one line, for the user who is asked.
+            session_id: whose changes they are; by default this client's session.
+            dry_run: plan them and write nothing; the result has the diffs.
+            timeout_s: seconds until the request is cancelled; by default the client's `timeout_s`.
+
+        After a success `details["set_id"]` names the set, for `undo`, and `details["files"]` says what became of each
+        file. After a failure `details["change_index"]` and `details["problems"]` say which changes cannot be made.
+        Codes: as `edit`, `set_unsupported`, and `set_conflict`, the only one after which files may have changed:
+        `details["left"]` names them.
         """
         params = given(
             changes=[dict(change) for change in changes],
@@ -65,11 +74,18 @@ class ChangeRequests(Sender):
         dry_run: bool | None = None,
         timeout_s: float | None = None,
     ) -> ToolResult:
-        """Make the changes of a patch together, or none of them.
+        """Make the changes of a patch together, or none of them. The session must have read each file, as for an edit.
 
-        patch: in the dialect of `apply_patch`, or unified diffs like git's. cwd: the folder to which its paths are
-        relative, by default the first workspace folder. Otherwise as `apply_changes`; a failure of a hunk or of the
-        patch itself has `details["patch_line"]`, the 1-based line of the patch.
+        Args:
+            patch: in the dialect of `apply_patch`, or unified diffs like git's.
+            cwd: the absolute folder to which its paths are relative; by default the first workspace folder.
+            description: what it is for, in one line, for the user who is asked.
+            session_id: whose changes they are; by default this client's session.
+            dry_run: plan them and write nothing; the result has the diffs.
+            timeout_s: seconds until the request is cancelled; by default the client's `timeout_s`.
+
+        Codes: as `apply_changes`, and `invalid_patch`; a failure of a hunk or of the patch itself has
+        `details["patch_line"]`, the 1-based line of the patch.
         """
         params = given(
             patch=patch, cwd=path_or_none(cwd), description=description, session_id=session_id, dry_run=dry_run

@@ -25,11 +25,20 @@ class CommandRequests(Sender):
         session_id: str | None = None,
         on_output: Callable[[str], None] | None = None,
     ) -> ToolResult:
-        """Run a shell command. The server needs the option `bash`.
+        """Run a shell command. The server needs the option `bash`. Cancelling the call ends the command.
 
-        timeout_s: when the server ends the command, by default after 120 s; the client waits longer for the answer, and
-        its own `timeout_s` does not apply. description: its purpose, shown to the user for approval. on_output: called
-        with new output. Cancelling the call ends the command.
+        Args:
+            command: the command line, for the user's shell.
+            timeout_s: seconds until the server ends the command, by default 120. The client waits longer for the
+                answer, since a user may have to approve the command; the client's `timeout_s` does not apply.
+            cwd: the absolute folder in which it runs; by default the first workspace folder.
+            description: its purpose, shown to the user for approval.
+            session_id: whose command it is; by default this client's session.
+            on_output: called with new output, while the command runs.
+
+        Codes: `command_failed` (not started), `command_timeout`, `rejected`, `undecided`, `approval_timeout`,
+        `consent_unavailable`. A command that ends with another status than 0 is a result, too: see `details`.
+        Raises: ResponseError if the server does not offer commands, and what `FileOpsClient.request` raises.
         """
         params = given(
             command=command, timeout_s=timeout_s, cwd=path_or_none(cwd), description=description, session_id=session_id

@@ -9,6 +9,13 @@ from fileops_client.tool_result import ToolResult
 
 
 class FileRequests(Sender):
+    """Reads and edits of one file, and documents of an editor.
+
+    The tools take absolute paths. They return a ToolResult for whatever the file's state forbids; `result.code` says
+    which (`not_found`, `is_directory`, `not_absolute`, `outside_roots`, `permission_denied`, `not_permitted`, …), and
+    nothing was written then. All of them raise what `FileOpsClient.request` raises.
+    """
+
     # --- the tools ------------------------------------------------------------------------------------------
 
     async def read(
@@ -21,9 +28,18 @@ class FileRequests(Sender):
         session_id: str | None = None,
         timeout_s: float | None = None,
     ) -> ToolResult:
-        """Read a file. `offset` is the 1-based first line, `limit` a number of lines.
+        """Read a file, or some of its lines. What was shown counts as read by the session, so it may be edited.
 
-        raw: return the unchanged text of the lines as `details["text"]`, and no output for a model.
+        Args:
+            file_path: absolute.
+            offset: the first line, 1-based; by default the first of the file. Below 1 counts as 1.
+            limit: how many lines, at least 1; by default all, as far as the server's `limits` allow (2,000 lines,
+                60,000 characters, files of 256 KB). Where lines are left out, `details["next_offset"]` continues.
+            raw: return the unchanged text of the lines as `details["text"]`, and no output for a model.
+            session_id: whose read it is; by default this client's session.
+            timeout_s: seconds until the request is cancelled; by default the client's `timeout_s`.
+
+        Codes: those of every file, `binary`, `not_regular_file`, `too_large`, `too_many_chars`, `image_unreadable`.
         """
         params = given(file_path=path_of(file_path), offset=offset, limit=limit, raw=raw, session_id=session_id)
         return await self._tool("fileops/read", params, timeout_s)
@@ -38,7 +54,18 @@ class FileRequests(Sender):
         session_id: str | None = None,
         timeout_s: float | None = None,
     ) -> ToolResult:
-        """Write a whole text: create the file, or replace the text of one that this session has read completely."""
+        """Write a whole text: create the file, or replace the text of one that this session has read completely.
+
+        Args:
+            file_path: absolute. Missing folders are created.
+            content: the whole new text, with the line ends to write.
+            dry_run: plan it and write nothing; the result has the diff.
+            include_texts: `details` has both whole texts, as `original_text` and `proposed_text`.
+            session_id: whose edit it is; by default this client's session.
+            timeout_s: seconds until the request is cancelled; by default the client's `timeout_s`.
+
+        Codes: as `edit`, without those of matching.
+        """
         params = given(
             file_path=path_of(file_path),
             content=content,
@@ -62,9 +89,25 @@ class FileRequests(Sender):
         session_id: str | None = None,
         timeout_s: float | None = None,
     ) -> ToolResult:
-        """Edit a file; an empty `old_string` creates it. `strategy` is one of the server's, "exact" by default.
+        """Replace one text of a file by another. The session must have read the file; bytes elsewhere do not change.
 
-        include_texts: `details` contains the whole text before and after, as `original_text` and `proposed_text`.
+        Args:
+            file_path: absolute.
+            old_string: the text to replace, with LF for any line end. It must be there exactly once, unless
+                `replace_all` or `expected_replacements` is given. Empty: create the file, which needs no read.
+            new_string: the text to put in its place.
+            replace_all: replace every occurrence.
+            expected_replacements: replace every occurrence if there are exactly this many.
+            strategy: how `old_string` is searched for, one of `client.strategies`; by default "exact".
+            dry_run: plan it and write nothing; the result has the diff.
+            include_texts: `details` has both whole texts, as `original_text` and `proposed_text`.
+            session_id: whose edit it is; by default this client's session.
+            timeout_s: seconds until the request is cancelled; by default the client's `timeout_s`.
+
+        Codes: `not_read`, `modified_externally` (read it again), `no_match`, `multiple_matches`, `count_mismatch` (see
+        `result.suggestions`), `no_change`, `already_exists`, `binary`, `notebook`, `not_encodable`, `rejected`,
+        `undecided`, `approval_timeout`, `apply_refused`, `disk_full`, `io_error`, and those of every file.
+        Give the model `result.text_for_model`.
         """
         params = given(
             file_path=path_of(file_path),
@@ -89,10 +132,18 @@ class FileRequests(Sender):
         session_id: str | None = None,
         timeout_s: float | None = None,
     ) -> ToolResult:
-        """Make several edits in order, all or none.
+        """Make several edits of one file in order, each on the result of the one before: all of them or none.
 
-        edits: (old, new) or {"old_string", "new_string", "replace_all"?, "strategy"?}. Raises: TypeError, for anything
-        else.
+        Args:
+            file_path: absolute. The session must have read it, unless the first edit creates it.
+            edits: each (old, new) or {"old_string", "new_string", "replace_all"?, "strategy"?}.
+            dry_run: plan them and write nothing; the result has the diff.
+            include_texts: `details` has both whole texts, as `original_text` and `proposed_text`.
+            session_id: whose edit it is; by default this client's session.
+            timeout_s: seconds until the request is cancelled; by default the client's `timeout_s`.
+
+        Codes: as `edit`; `details["edit_index"]` is the 0-based step that failed.
+        Raises: TypeError if an edit has another form.
         """
         steps = [_step_of(edit, index) for index, edit in enumerate(edits)]
         params = given(
@@ -107,12 +158,29 @@ class FileRequests(Sender):
     # --- open documents -------------------------------------------------------------------------------------
 
     def did_open(self, file_path: FilePath, text: str, *, version: int = 1, language_id: str = "plaintext") -> None:
-        """Report an opened document, with the text that the editor shows."""
+        """Report a document that an editor has opened. From now on its text counts, not the file's.
+
+        Args:
+            file_path: absolute.
+            text: the whole text that the editor shows, saved or not.
+            version: the editor's number of this text; it rises with each change.
+            language_id: LSP's name of the language, such as "python".
+
+        Raises: ConnectionLost.
+        """
         document = {"uri": uri_of(file_path), "languageId": language_id, "version": version, "text": text}
         self.notify("textDocument/didOpen", {"textDocument": document})
 
     def did_change(self, file_path: FilePath, changes: str | Sequence[Mapping[str, Any]], *, version: int) -> None:
-        """Report a changed document. `changes` is the whole new text, or LSP content changes."""
+        """Report what the user typed in an open document.
+
+        Args:
+            file_path: absolute, as in `did_open`.
+            changes: the whole new text, or LSP's content changes (positions in the negotiated encoding).
+            version: the number of the new text, higher than that of the one before.
+
+        Raises: ConnectionLost.
+        """
         content = [{"text": changes}] if isinstance(changes, str) else list(changes)
         self.notify(
             "textDocument/didChange",
@@ -120,11 +188,24 @@ class FileRequests(Sender):
         )
 
     def did_save(self, file_path: FilePath, text: str | None = None) -> None:
-        """Report that the document was saved."""
+        """Report that the editor saved an open document.
+
+        Args:
+            file_path: absolute, as in `did_open`.
+            text: what was saved, if the editor knows it.
+
+        Raises: ConnectionLost.
+        """
         self.notify("textDocument/didSave", given(textDocument={"uri": uri_of(file_path)}, text=text))
 
     def did_close(self, file_path: FilePath) -> None:
-        """Report that the document was closed: from now on the text on disk counts."""
+        """Report that the editor closed a document: from now on the text on disk counts.
+
+        Args:
+            file_path: absolute, as in `did_open`.
+
+        Raises: ConnectionLost.
+        """
         self.notify("textDocument/didClose", {"textDocument": {"uri": uri_of(file_path)}})
 
 

@@ -12,6 +12,12 @@ from fileops_client.values import BlamedLines, Keep, Log, RecordedChange, Record
 
 
 class RecordRequests(Sender):
+    """Who changed what in the folders that a shared daemon records, and how to take one author's part back.
+
+    All raise what `FileOpsClient.request` raises; ResponseError also if the folder is not recorded, or if the client
+    may not ask, as an agent of a shared daemon for most of them.
+    """
+
     async def log(
         self,
         *,
@@ -25,9 +31,18 @@ class RecordRequests(Sender):
         limit: int | None = None,
         before: str | None = None,
     ) -> Log:
-        """Return who changed what, newest first, by default the newest 100 changes.
+        """Return who changed what, newest first.
 
-        file_path: a file or a folder. since: seconds since the epoch. before: an entry id: only older ones.
+        Args:
+            root: an absolute folder; by default this client's folders.
+            file_path: absolute; only changes of this file, or in this folder.
+            session_id: only changes of this session.
+            turn_id: only changes of this turn.
+            command_id: only changes of this command.
+            by: only changes of this kind of author.
+            since: only changes since then, in seconds since the epoch.
+            limit: at most so many; by default 100.
+            before: an entry id; only changes older than it, for the next page.
         """
         params = given(
             root=None if root is None else path_of(root),
@@ -43,24 +58,41 @@ class RecordRequests(Sender):
         return msgspec.convert(await self.request("fileops/log", params), Log)
 
     async def entry(self, entry_id: str) -> RecordedChange:
-        """Return one change, with its diff and texts."""
+        """Return one change, with its diff and texts.
+
+        Args:
+            entry_id: its whole id.
+
+        Raises: ResponseError if there is none.
+        """
         return msgspec.convert(await self.request("fileops/entry", {"entry_id": entry_id}), RecordedChange)
 
     async def record_status(self, root: FilePath | None = None) -> tuple[RecordedFolder, ...]:
-        """Return which folders are recorded, and how far that is; with a root only the one that contains it."""
+        """Return which folders are recorded, and how far that is.
+
+        Args:
+            root: an absolute folder; only the recorded folder that contains it. By default all.
+        """
         params = given(root=None if root is None else path_of(root))
         answer = await self.request("fileops/recordStatus", params)
         return msgspec.convert(answer["folders"], tuple[RecordedFolder, ...])
 
     async def record_item(self, id: str) -> RecordItem:  # noqa: A002
-        """Return the entry, command, turn or rewind with this id prefix.
+        """Return the entry, command, turn or rewind with this id.
 
-        Raises: ResponseError, unless there is exactly one.
+        Args:
+            id: its id, or the beginning of it.
+
+        Raises: ResponseError unless there is exactly one.
         """
         return msgspec.convert(await self.request("fileops/recordItem", {"id": id}), RecordItem)
 
     async def blame(self, file_path: FilePath) -> tuple[BlamedLines, ...]:
-        """Return which entry last changed each line of the current content, top to bottom."""
+        """Return who wrote each line of the current content, top to bottom, in runs of lines.
+
+        Args:
+            file_path: absolute.
+        """
         answer = await self.request("fileops/blame", {"file_path": path_of(file_path)})
         return msgspec.convert(answer["lines"], tuple[BlamedLines, ...])
 
@@ -74,7 +106,11 @@ class RecordRequests(Sender):
     ) -> Unkept:
         """Return the places that agents changed and that your user has not kept yet.
 
-        root: in this folder; without it and `file_path`, in the client's folders.
+        Args:
+            file_path: absolute; only places in this file.
+            root: an absolute folder; only places in it. Without it and `file_path`, in this client's folders.
+            session_id: only places of this session.
+            turn_id: only places of this turn.
         """
         params = given(
             file_path=path_or_none(file_path), root=path_or_none(root), session_id=session_id, turn_id=turn_id
@@ -91,7 +127,16 @@ class RecordRequests(Sender):
         session_id: str | None = None,
         all: bool | None = None,  # noqa: A002
     ) -> Keep:
-        """Record that your user wants these changes. `undo_keep` undoes it."""
+        """Record that your user wants these changes, so that they leave the list of `unkept`. `undo_keep` undoes it.
+
+        Args: name what is kept in one way:
+            entry_ids: all places of these entries.
+            change_ids: these places, from `unkept`.
+            file_path: absolute; all places in this file.
+            turn_id: all places of this turn.
+            session_id: all places of this session.
+            all: True: all places in this client's folders.
+        """
         params = given(
             entry_ids=None if entry_ids is None else list(entry_ids),
             change_ids=None if change_ids is None else list(change_ids),
@@ -103,13 +148,21 @@ class RecordRequests(Sender):
         return msgspec.convert(await self.request("fileops/keep", params), Keep)
 
     async def undo_keep(self, keep_id: str) -> UndoneKeep:
-        """Undo a keep. Raises: ResponseError, if there is none with this id."""
+        """Undo a keep: its places are listed by `unkept` again.
+
+        Args:
+            keep_id: from the result of `keep`.
+
+        Raises: ResponseError if there is none with this id.
+        """
         return msgspec.convert(await self.request("fileops/undoKeep", {"keep_id": keep_id}), UndoneKeep)
 
     async def forget_record(self, *, file_path: FilePath | None = None, all: bool | None = None) -> int:  # noqa: A002
-        """Delete what is recorded of a file or folder, or everything; return the number of entries.
+        """Delete what is recorded; return the number of entries. They cannot be undone then.
 
-        They cannot be undone then.
+        Args:
+            file_path: absolute; of this file, or in this folder.
+            all: True: everything.
         """
         params = given(file_path=path_or_none(file_path), all=all)
         return (await self.request("fileops/forgetRecord", params))["n_entries"]
@@ -137,12 +190,32 @@ class RecordRequests(Sender):
         reason: str | None = None,
         timeout_s: float | None = None,
     ) -> Rewind:
-        """Undo what one author did, in all files, and keep what others wrote; for a rewind: redo.
+        """Undo what one author did, in all files, and keep what others wrote. Failures are in the result's `error`.
 
-        Name exactly one target, an id or several. since: only changes made since then, in seconds since the epoch.
-        plan: of a preview (`dry_run`), which must still hold. on_conflict: "fail" undoes nothing if something would be
-        left. by_session: the session that asks. approved: your user has requested or confirmed it. reason: your user's,
-        in one line, for the agents whose changes are undone. Failures are in the result's `error`.
+        Args: name exactly one target:
+            entry_id: one entry.
+            entry_ids: several entries.
+            change_ids: places, from `unkept`.
+            command_id: all that a command changed.
+            turn_id: all that a turn changed.
+            since_turn: what the turn's session changed in this turn and later.
+            all_since_turn: what all agents changed since this turn began.
+            session_id: all that a session changed.
+            rewind_id: redo: take this rewind back.
+
+            paths: absolute files or folders; only changes in them.
+            since: only changes made since then, in seconds since the epoch.
+            dry_run: a preview; nothing is written.
+            plan: of a preview; if it does not hold any more, the error is `plan_changed`.
+            on_conflict: "leave" (default) lists what others changed since; "fail" then undoes nothing at all.
+            include: ("unsure",): changes whose author is not certain, too.
+            by_session: the session that asks; by default the user does.
+            approved: your user has requested or confirmed it, so the daemon asks nobody.
+            reason: your user's, in one line, for the agents whose changes are undone.
+            timeout_s: seconds until the request is cancelled; by default the client's `timeout_s`.
+
+        Errors: `unknown_target`, `plan_changed`, `too_many_files` (over 1,000), `not_recorded`, `undo_conflict`, and
+        those of an edit; nothing was written then, except where `still_undone` names files.
         """
         params = given(
             entry_id=entry_id,

@@ -14,9 +14,13 @@ class ReviewRequests(Sender):
     async def reviews(
         self, review_ids: Sequence[str] | None = None, *, include_texts: bool = True
     ) -> tuple[Review, ...]:
-        """Return what waits in this client's folders and open documents, oldest first; or the reviews with these ids.
+        """Return the edits that wait for a decision, oldest first.
 
-        include_texts: False leaves out the whole texts, which are long.
+        Args:
+            review_ids: only these, wherever they are; by default those in this client's folders and open documents.
+            include_texts: False leaves out the whole texts, which are long.
+
+        Raises: ResponseError if the client may not see reviews, as an agent of a shared daemon.
         """
         params = given(
             review_ids=None if review_ids is None else list(review_ids), include_texts=None if include_texts else False
@@ -37,10 +41,17 @@ class ReviewRequests(Sender):
     ) -> DecideReviewResult:
         """Decide one review, and return after its edit was written or has failed. The first decision counts.
 
-        review: the one that your user saw, whose revision is then required; or an id, with any revision unless one is
-        given. text: with "modify", what to write instead. change_ids: the only accepted changes. files: for a change
-        set, instead of both; files that are not in it are decided as proposed. reason: for a rejection of all or a
-        part, for the model. Raises: ResponseError, for a decision that does not fit; nothing is decided then.
+        Args:
+            review: the one that your user saw, whose revision is then required; or an id.
+            outcome: "accept", "accept_always" (and no question of this session any more), "reject" or "modify".
+            text: with "modify", what to write instead.
+            change_ids: the only accepted changes; by default all.
+            files: for a change set, instead of `text` and `change_ids`; files not in it are decided as proposed.
+            reason: of a rejection of all or a part, for the model.
+            revision: the revision that your user saw, with an id; by default any.
+            timeout_s: seconds until the request is cancelled; by default the client's `timeout_s`.
+
+        Raises: ResponseError for a decision that does not fit, or is late; nothing is decided then.
         """
         if isinstance(review, Review):
             revision = review.revision if revision is None else revision
@@ -67,7 +78,18 @@ class ReviewRequests(Sender):
         reason: str | None = None,
         timeout_s: float | None = None,
     ) -> DecideReviewsResult:
-        """Decide, in order, all reviews that match every given argument; return after the writes."""
+        """Decide, in order, all reviews that match every given argument; return after the writes.
+
+        Args:
+            outcome: the same for all.
+            session_id: only reviews of this session.
+            file_path: absolute; only reviews of this file.
+            review_ids: only these.
+            reason: of a rejection, for the models.
+            timeout_s: seconds until the request is cancelled; by default the client's `timeout_s`.
+
+        Raises: ResponseError if the client may not decide.
+        """
         params = given(
             outcome=outcome,
             session_id=session_id,

@@ -8,40 +8,77 @@ from fileops_client.values import CallStats, Conflict, RecordedRead, SessionFile
 
 class SessionRequests(Sender):
     async def tracked(self, *, session_id: str | None = None) -> tuple[TrackedFile, ...]:
-        """Return the files that the session has read, with their current state."""
+        """Return the files that the session has read, with their current state.
+
+        Args:
+            session_id: by default this client's session.
+        """
         answer = await self.request("fileops/tracked", given(session_id=session_id))
         return msgspec.convert(answer["files"], tuple[TrackedFile, ...])
 
     async def close_session(self, session_id: str) -> None:
-        """Forget the session: what it has read, and its approval mode. Its edits stay in the history."""
+        """Forget the session: what it has read, and its approval mode. Its edits stay in the history.
+
+        Args:
+            session_id: which one; an unknown id changes nothing.
+        """
         await self.request("fileops/closeSession", {"session_id": session_id})
 
     async def stats(self, *, session_id: str | None = None) -> CallStats:
-        """Return the statistics of a session, or of all sessions if none is named."""
+        """Return the statistics of calls: how many, how many failed, and how long they took.
+
+        Args:
+            session_id: of this session; by default of all.
+        """
         return msgspec.convert(await self.request("fileops/stats", given(session_id=session_id)), CallStats)
 
     async def record_read(self, file_path: FilePath, *, session_id: str | None = None) -> RecordedRead:
-        """Record that the agent has read the whole current file by other means."""
+        """Record that the agent has read the whole current file by other means, so that it may be edited.
+
+        Args:
+            file_path: absolute.
+            session_id: whose read it is; by default this client's session.
+
+        The result's `error` says why nothing was recorded, as `not_found`.
+        """
         params = given(file_path=path_of(file_path), session_id=session_id)
         return msgspec.convert(await self.request("fileops/recordRead", params), RecordedRead)
 
     async def forget(self, file_path: FilePath, *, session_id: str | None = None) -> bool:
-        """Forget that the session has read the file. Return whether it had."""
+        """Forget that the session has read the file: its next edit needs a read again. Return whether it had.
+
+        Args:
+            file_path: absolute, under any of the file's names.
+            session_id: by default this client's session.
+        """
         params = given(file_path=path_of(file_path), session_id=session_id)
         return (await self.request("fileops/forget", params))["forgotten"]
 
     async def conflicts(self, *, session_id: str | None = None) -> tuple[Conflict, ...]:
-        """Return the files that have changed since the session read them, checked now."""
+        """Return the files that have changed since the session read them, checked now, in the order of first reading.
+
+        Args:
+            session_id: by default this client's session.
+        """
         answer = await self.request("fileops/conflicts", given(session_id=session_id))
         return msgspec.convert(answer["conflicts"], tuple[Conflict, ...])
 
     async def session_files(
         self, *, session_id: str | None = None, limit: int | None = None
     ) -> tuple[SessionFile, ...]:
-        """Return the files to read again when an agent's context is rebuilt, most important first."""
+        """Return the files to read again when an agent's context is rebuilt, most important first.
+
+        Args:
+            session_id: by default this client's session.
+            limit: at most so many; by default all (10,000 are kept).
+        """
         answer = await self.request("fileops/sessionFiles", given(session_id=session_id, limit=limit))
         return msgspec.convert(answer["files"], tuple[SessionFile, ...])
 
     async def reset_session(self, *, session_id: str | None = None) -> None:
-        """Forget what the session has read and done. Its approval mode stays."""
+        """Forget what the session has read and done, as if it were new. Its approval mode stays.
+
+        Args:
+            session_id: by default this client's session.
+        """
         await self.request("fileops/resetSession", given(session_id=session_id))

@@ -74,9 +74,14 @@ class ToolRequests(ViewRequests):
         enabled: Collection[str] | None = None,
         extended: bool = False,
     ) -> tuple[ToolDefinition, ...] | list[Any]:
-        """Return the definitions, or with `format` the list for a model API. The server is asked once.
+        """Return the definitions of the tools, or the list that a model API takes. The server is asked once.
 
-        enabled: names, by default all. extended: with the parameters `strategy` and `expected_replacements`.
+        Args:
+            format: the model API, as "anthropic" or "openai"; without it ToolDefinition values are returned.
+            enabled: the tools' names; by default all.
+            extended: with the parameters `strategy` and `expected_replacements`.
+
+        Raises: ResponseError for an unknown name in `enabled`.
         """
         definitions = await self._definitions(enabled)
         if extended:
@@ -88,7 +93,9 @@ class ToolRequests(ViewRequests):
     ) -> str:
         """Return the lines about the tools for a system prompt, with the guidelines that belong to no single tool.
 
-        other_tools: names of the agent's own tools, which the guidelines may then mention.
+        Args:
+            enabled: the tools' names; by default all.
+            other_tools: names of the agent's own tools, which the guidelines may then mention.
         """
         answer = await self.request(
             "fileops/tools",
@@ -107,7 +114,14 @@ class ToolRequests(ViewRequests):
         lenient: bool = False,
         session_id: str | None = None,
     ) -> "tuple[Tool, ...]":
-        """Return the tools bound to this client and session. extended, lenient: see `tools` and `call`."""
+        """Return the tools bound to this client and session.
+
+        Args:
+            enabled: the tools' names; by default all.
+            extended: with the parameters `strategy` and `expected_replacements`.
+            lenient: the tools accept the wrong types that models often write, as `call` does.
+            session_id: whose calls they execute; by default this client's session.
+        """
         definitions = await self.tools(enabled=enabled, extended=extended)
         return tuple(Tool(self, definition, session_id, lenient=lenient) for definition in definitions)
 
@@ -121,11 +135,20 @@ class ToolRequests(ViewRequests):
         session_id: str | None = None,
         timeout_s: float | None = None,
     ) -> ToolResult:
-        """Execute a model's call by the tool's name.
+        """Execute a model's call by the tool's name. Give the model `text_for_model` of the result.
 
-        An unknown name or invalid arguments return a result with code invalid_params for the model to read. extended:
-        accept the arguments of extended tools. lenient: accept the wrong types that models often write (`"true"`,
-        `"1"`, an array as JSON text); `details["coerced"]` lists what was converted. Raises: the errors of `request`.
+        An unknown name or invalid arguments return a result with the code `invalid_params` for the model to read.
+
+        Args:
+            name: the tool's, as the model wrote it.
+            arguments: the model's, a mapping or JSON text.
+            extended: accept the arguments of extended tools.
+            lenient: accept the wrong types that models often write (`"true"`, `"1"`, an array as JSON text);
+                `details["coerced"]` lists what was converted.
+            session_id: whose call it is; by default this client's session.
+            timeout_s: seconds until the request is cancelled; by default the client's `timeout_s`.
+
+        Raises: the errors of `request`.
         """
         definitions = {definition.name: definition for definition in await self.tools(extended=extended)}
         if name not in definitions:
@@ -143,7 +166,7 @@ class ToolRequests(ViewRequests):
         session_id: str | None = None,
         timeout_s: float | None = None,
     ) -> ToolResult:
-        """Execute a model's call of this tool, as `call`."""
+        """Execute a model's call of the tool with this `definition`, otherwise as `call`."""
         coerced: list[CoercedArgument] = []
         try:
             if lenient:

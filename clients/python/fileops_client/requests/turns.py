@@ -15,9 +15,13 @@ class TurnRequests(Sender):
         session_id: str | None = None,
         timeout_s: float | None = None,
     ) -> str:
-        """Begin a turn of the session, and return its id. Repeating the `turn_id` of the open turn does nothing.
+        """Begin a turn of the session: what it does for one prompt. Return its id. It ends the turn before.
 
-        turn_id: your own id of it. title: the prompt; only the beginning of its first line is kept.
+        Args:
+            turn_id: your own id of it; by default the daemon makes one. That of the open turn again does nothing.
+            title: the prompt; only the beginning of its first line is kept.
+            session_id: by default this client's session.
+            timeout_s: seconds until the request is cancelled; by default the client's `timeout_s`.
         """
         params = given(turn_id=turn_id, title=title, session_id=session_id)
         return (await self.request("fileops/beginTurn", params, timeout_s=timeout_s))["turn_id"]
@@ -33,14 +37,27 @@ class TurnRequests(Sender):
     ) -> str:
         """Report that a program of the session starts to run, and return the id of the command.
 
-        What is written until its end counts as written by it. label: the command line, of which only the programs and
-        their first arguments are kept. command_id: your own id of it. background: a program may continue after the end.
+        What is written until its end counts as written by it.
+
+        Args:
+            label: the command line, of which only the programs and their first arguments are kept.
+            command_id: your own id of it; by default the daemon makes one.
+            background: a program of it may continue after the end.
+            session_id: by default this client's session.
+            timeout_s: seconds until the request is cancelled; by default the client's `timeout_s`.
         """
         params = given(label=label, command_id=command_id, background=background, session_id=session_id)
         return (await self.request("fileops/beginCommand", params, timeout_s=timeout_s))["command_id"]
 
     async def end_command(self, command_id: str, *, timeout_s: float | None = None) -> EndedCommand:
-        """Report that a command has ended, by its id or your own, and return what it changed."""
+        """Report that a command has ended, and return what it changed.
+
+        Args:
+            command_id: its id, or your own, as given to `begin_command`.
+            timeout_s: seconds until the request is cancelled; by default the client's `timeout_s`.
+
+        Raises: ResponseError if no such command is open.
+        """
         answer = await self.request("fileops/endCommand", {"command_id": command_id}, timeout_s=timeout_s)
         return msgspec.convert(answer, EndedCommand)
 
@@ -52,7 +69,14 @@ class TurnRequests(Sender):
         limit: int | None = None,
         timeout_s: float | None = None,
     ) -> list[Turn]:
-        """Return the turns, newest first; of all sessions without `session_id`. root: only those in one folder."""
+        """Return the turns, newest first.
+
+        Args:
+            session_id: only of this session; by default of all.
+            root: an absolute folder; only turns of sessions in it.
+            limit: at most so many; by default 100.
+            timeout_s: seconds until the request is cancelled; by default the client's `timeout_s`.
+        """
         params = given(session_id=session_id, root=path_or_none(root), limit=limit)
         answer = await self.request("fileops/turns", params, timeout_s=timeout_s)
         return msgspec.convert(answer["turns"], list[Turn])

@@ -12,9 +12,13 @@ from fileops_client.values import Description, View
 
 class ViewRequests(Sender):
     async def describe(self, method: str, arguments: Arguments) -> Description:
-        """Return the title and locations of a call.
+        """Return the title of a call, and the files and lines that it is about, for a person. Nothing is executed.
 
-        method: "edit", "fileops/edit" or a tool's name. arguments: those received so far.
+        Args:
+            method: "edit", "fileops/edit" or a tool's name.
+            arguments: the call's, or those received so far.
+
+        Raises: ResponseError for an unknown method.
         """
         answer = await self.request("fileops/describe", {"method": method_of(method), "arguments": dict(arguments)})
         return msgspec.convert(answer, Description)
@@ -28,7 +32,17 @@ class ViewRequests(Sender):
         is_partial: bool | None = None,
         expanded: bool | None = None,
     ) -> View:
-        """Return the call in one line, and the first lines of its result, or its diff as rows."""
+        """Return what a person sees of a call: one line for it, and the first lines of its result or its diff as rows.
+
+        Args:
+            method: "edit", "fileops/edit" or a tool's name.
+            arguments: the call's, or those received so far.
+            result: of the call, if it has ended.
+            is_partial: the arguments are still arriving.
+            expanded: all lines of the result instead of the first.
+
+        Raises: ResponseError for an unknown method.
+        """
         params = given(
             method=method_of(method),
             arguments=dict(arguments),
