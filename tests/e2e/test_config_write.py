@@ -296,6 +296,120 @@ def test_removal_keeps_what_the_user_added_since(home: Path) -> None:
     }
 
 
+COMMENTED = """{
+  "context_servers": {
+    // "mine": {"command": "m"}
+  }
+}
+"""
+
+
+@pytest.mark.parametrize("theirs", ["", '  "theme": "dark", // mine\n'])
+def test_removal_keeps_comments_in_what_was_empty_after_a_change(home: Path, theirs: str) -> None:
+    """The user has changed the lines beside ours since, so it is not the old text that is put back."""
+    path = home / ".config" / "zed" / "settings.json"
+    path.parent.mkdir(parents=True)
+    path.write_text(COMMENTED)
+    assert write(home, "zed", "--yes").returncode == 0
+    text = path.read_text().replace('"mcp", ', '"mcp",  ').replace("{\n", "{\n" + theirs, 1)
+    path.write_text(text)
+    assert remove(home, "zed").returncode == 0
+    assert path.read_text() == COMMENTED.replace("{\n", "{\n" + theirs, 1)
+
+
+def test_removal_of_a_setting_after_a_comment_beside_the_brace_leaves_json(home: Path) -> None:
+    path = home.parent / "project" / ".cursor" / "mcp.json"
+    path.parent.mkdir()
+    path.write_text('{ // all of them\n  "mcpServers": { // ours\n    "fileops": {"command": "x"}}}\n')
+    done = remove(home, "cursor")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "// all of them\n" in path.read_text()
+    assert "fileops" not in path.read_text()
+
+
+def test_line_of_the_user_in_the_list_of_ignored_files_stays(home: Path) -> None:
+    project = home.parent / "project"
+    subprocess.run(["git", "init", "-q", str(project)], check=True, timeout=50)
+    ignored = project / ".git" / "info" / "exclude"
+    mine = "# mine\n**/.claude/settings.local.json\n"
+    ignored.write_text(mine)
+    assert "exclude: already configured" in write(home, "claude", "--yes").stdout
+    assert remove(home, "claude").returncode == 0
+    assert ignored.read_text() == mine
+    assert "exclude: nothing to remove" in remove(home, "claude").stdout
+
+
+def test_value_that_was_replaced_comes_back(home: Path) -> None:
+    path = home / ".gemini" / "settings.json"
+    path.parent.mkdir()
+    mine = '{"tools": {"truncateToolOutputThreshold": 9}} // low\n'
+    path.write_text(mine)
+    assert write(home, "gemini", "--yes", "--replace").returncode == 0
+    assert remove(home, "gemini").returncode == 0
+    assert path.read_text() == mine
+    assert write(home, "gemini", "--yes", "--replace").returncode == 0
+    path.write_text(path.read_text().replace("{", '{"theirs": 1, ', 1).replace('"mcp",', '"mcp" ,'))
+    assert remove(home, "gemini").returncode == 0
+    assert json.loads(path.read_text().partition("//")[0]) == {"theirs": 1, "tools": {"truncateToolOutputThreshold": 9}}
+
+
+def test_what_an_earlier_version_wrote_is_replaced_and_then_removed(home: Path) -> None:
+    path = home.parent / "project" / "opencode.json"
+    mine = '{"theme": "x"}  \n'
+    path.write_text(mine)
+    assert write(home, "opencode", "--project", "--yes", "--command", "/old/server").returncode == 0
+    assert write(home, "opencode", "--project", "--yes").returncode == 0
+    assert "/old/server" not in path.read_text()
+    assert remove(home, "opencode", "--project").returncode == 0
+    assert path.read_text() == mine
+
+
+def test_removal_through_another_path_of_the_folder_finds_what_was_written(home: Path) -> None:
+    project = home.parent / "project"
+    (project / ".cursor").mkdir()
+    (project / ".cursor" / "mcp.json").write_text('{"mcpServers": {}}')
+    (home / "link").symlink_to(project)
+    assert write(home, "cursor", "--yes", "--directory", str(home / "link")).returncode == 0
+    assert remove(home, "cursor").returncode == 0
+    assert (project / ".cursor" / "mcp.json").read_text() == '{"mcpServers": {}}'
+
+
+def make_git_fifo(git: Path) -> None:
+    os.mkfifo(git)
+
+
+def make_git_of_other_bytes(git: Path) -> None:
+    git.write_bytes(b"gitdir: \xff\0\n")
+
+
+def make_git_that_names_nothing(git: Path) -> None:
+    git.write_text("gitdir: ../nowhere\n")
+
+
+def make_git_that_names_a_fifo(git: Path) -> None:
+    (git.parent / "far").mkdir()
+    os.mkfifo(git.parent / "far" / "commondir")
+    git.write_text("gitdir: far\n")
+
+
+def make_git_loop(git: Path) -> None:
+    git.symlink_to(".git")
+
+
+@pytest.mark.parametrize(
+    "make",
+    [make_git_fifo, make_git_of_other_bytes, make_git_that_names_nothing, make_git_that_names_a_fifo, make_git_loop],
+)
+def test_odd_git_is_passed_over(home: Path, make: object) -> None:
+    assert callable(make)
+    make(home.parent / "project" / ".git")
+    before = snapshot(home.parent)
+    done = write(home, "claude", "--yes")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert remove(home, "claude").returncode == 0
+    assert snapshot(home.parent) == before
+
+
 @pytest.mark.parametrize("is_work_tree", [False, True])
 def test_settings_of_claude_are_the_persons_own(home: Path, is_work_tree: bool) -> None:
     """A colleague who has no fileops-server sees none of it."""
@@ -456,6 +570,29 @@ def test_file_changed_by_another_program_before_the_write_is_not_overwritten(tmp
     path.write_text('{"theirs": 1}', encoding="utf-8")
     with pytest.raises(settings_file.UnusableFile, match="changed by another program"):
         settings_file.replace(file, '{"ours": 1}')
+    assert snapshot(tmp_path) == {str(path): b'{"theirs": 1}'}
+
+
+@pytest.mark.parametrize("is_removed", [False, True])
+def test_file_changed_at_the_moment_of_the_write_is_not_overwritten(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_removed: bool
+) -> None:
+    """Another program saves between the last look at the file and the call that replaces or moves it."""
+    path = tmp_path / "settings.json"
+    path.write_text("{}", encoding="utf-8")
+    file = settings_file.read(str(path))
+    look, n_looks = settings_file.read, 0
+
+    def look_and_save(name: str) -> settings_file.SettingsFile:
+        nonlocal n_looks
+        seen, n_looks = look(name), n_looks + 1
+        if n_looks == 1:
+            path.write_text('{"theirs": 1}', encoding="utf-8")
+        return seen
+
+    monkeypatch.setattr(settings_file, "read", look_and_save)
+    with pytest.raises(settings_file.UnusableFile, match="changed by another program"):
+        settings_file.remove(file) if is_removed else settings_file.replace(file, '{"ours": 1}')
     assert snapshot(tmp_path) == {str(path): b'{"theirs": 1}'}
 
 

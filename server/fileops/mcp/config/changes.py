@@ -1,12 +1,13 @@
 """What a document lacks of a wanted configuration, as changes that any format can apply, and the reverse.
 
 Objects are merged key by key, and lists get the items that they lack. Nothing is removed. A value that differs is a
-conflict, and is replaced only on request. The reverse removes what was added and has not changed since.
+conflict, and is replaced only on request. The reverse is of changes that were made, not of what is there: it removes
+what was added and has not changed since, and keeps objects and lists that were there before, also if they are empty.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, TypeGuard
 
 SERVER = "fileops"  # our server's entry: its lists are command lines, not sets
@@ -32,10 +33,11 @@ class Append:
 
 @dataclass(frozen=True)
 class Replace:
-    """A value that is not the wanted one."""
+    """A value that is not the wanted one, which is `old`."""
 
     path: KeyPath
     value: object
+    old: object
 
 
 @dataclass(frozen=True)
@@ -69,46 +71,85 @@ def changes_to(present: Mapping[str, Any], wanted: Mapping[str, Any], path: KeyP
             if lacking:
                 yield Append(below, lacking)
         elif not _is_same(present[key], value):
-            yield Replace(below, value)
+            yield Replace(below, value, present[key])
 
 
-def added_by(changes: Sequence[Change]) -> dict[str, Any]:
-    """Return what changes that make a document contain something add to it, as such a document."""
+def content_of(changes: Iterable[Change]) -> dict[str, Any]:
+    """Return what changes that make a document contain something put into it, as such a document."""
     root: dict[str, Any] = {}
     for change in changes:
-        if isinstance(change, Add | Append):
-            parent = root
-            for key in change.path[:-1]:
-                parent = parent.setdefault(key, {})
-            parent[change.path[-1]] = change.value if isinstance(change, Add) else change.items
+        parent = root
+        for key in change.path[:-1]:
+            parent = parent.setdefault(key, {})
+        if isinstance(change, Add | Replace):
+            parent[change.path[-1]] = change.value
+        elif isinstance(change, Append):
+            parent[change.path[-1]] = change.items
     return root
 
 
-def removals_of(present: Mapping[str, Any], added: Mapping[str, Any], path: KeyPath = ()) -> Iterator[Change]:
-    """Yield the changes that remove from `present` what was added, as far as it is still there.
+def replaced_by(changes: Iterable[Change], written: Sequence[Mapping[str, Any]]) -> Iterator[KeyPath]:
+    """Yield the paths of the values that changes replace, except those that we have written ourselves."""
+    for change in changes:
+        if isinstance(change, Replace):
+            ours = [_object_at(content, change.path[:-1]) or {} for content in written]
+            if not any(_is_same(parent.get(change.path[-1]), change.old) for parent in ours):
+                yield change.path
 
-    Our server's entry is removed whatever was changed in it. Nothing else that was changed since is. An object or a
-    list that becomes empty is removed as well.
+
+def reverse_of(present: Mapping[str, Any], changes: Iterable[Change]) -> Iterator[Change]:
+    """Yield the changes that take back from `present` what changes to it have added or replaced, as far as it is there.
+
+    Our server's entry is removed whatever was changed in it. Nothing else that was changed since is.
     """
-    for key, value in added.items():
-        if key not in present:
+    for change in changes:
+        parent = _object_at(present, change.path[:-1])
+        key = change.path[-1]
+        if parent is None or key not in parent:
             continue
-        below, there = (*path, key), present[key]
-        if key == SERVER or _is_same(there, value):
-            yield Remove(below)
-        elif _is_object(there) and _is_object(value):
-            inner = list(removals_of(there, value, below))
-            rest = changed({key: there}, [replace(change, path=change.path[len(path) :]) for change in inner])
-            if rest[key] or not inner:
-                yield from inner
-            else:
-                yield Remove(below)
-        elif _is_list(there) and _is_list(value):
-            items = [item for item in there if item in value]
-            if len(items) == len(there):
-                yield Remove(below)
-            elif items:
-                yield RemoveItems(below, items)
+        match change:
+            case Add(path=path, value=value):
+                yield from _removals_of(parent[key], value, path)
+            case Append(path=path, items=added) if _is_list(parent[key]):
+                if items := [item for item in parent[key] if item in added]:
+                    yield RemoveItems(path, items)
+            case Replace(path=path, value=value, old=old) if _is_same(parent[key], value):
+                yield Replace(path, old, value)
+            case _:
+                pass
+
+
+def _removals_of(present: object, added: object, path: KeyPath) -> Iterator[Change]:
+    """Yield the changes that remove what was added at a key. One that loses all its parts goes as well."""
+    if path[-1] == SERVER or _is_same(present, added):
+        yield Remove(path)
+    elif _is_object(present) and _is_object(added):
+        inner = [
+            removal
+            for key, value in added.items()
+            if key in present
+            for removal in _removals_of(present[key], value, (*path, key))
+        ]
+        gone = {removal.path[-1] for removal in inner if isinstance(removal, Remove) and removal.path[:-1] == path}
+        if inner and gone == set(present):
+            yield Remove(path)
+        else:
+            yield from inner
+    elif _is_list(present) and _is_list(added):
+        items = [item for item in present if item in added]
+        if items and len(items) == len(present):
+            yield Remove(path)
+        elif items:
+            yield RemoveItems(path, items)
+
+
+def _object_at(root: Mapping[str, Any], path: KeyPath) -> Mapping[str, Any] | None:
+    found: object = root
+    for key in path:
+        if not _is_object(found) or key not in found:
+            return None
+        found = found[key]
+    return found if _is_object(found) else None
 
 
 def changed(present: Mapping[str, Any], changes: list[Change]) -> dict[str, Any]:

@@ -1,16 +1,19 @@
 """The command `mcp config`: prints a host's configuration, merges it into the host's files, or removes it again."""
 
 import argparse
+import contextlib
 import difflib
+import json
 import os
 import sys
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from fileops.core.roots import is_inside
 from fileops.mcp.config import additions, jsonc, language_servers, settings_file, toml
-from fileops.mcp.config.changes import Change, Replace, added_by, changed, changes_to, removals_of
+from fileops.mcp.config.additions import Addition
+from fileops.mcp.config.changes import Add, Change, changed, changes_to, content_of, replaced_by, reverse_of
 from fileops.mcp.config.documents import (
     FOR_TEAMS,
     Document,
@@ -19,18 +22,25 @@ from fileops.mcp.config.documents import (
     Script,
     TomlDocument,
     documents_of,
+    to_json,
 )
 from fileops.mcp.config.settings_file import SettingsFile, UnusableFile
+from fileops.mcp.config.text_splices import TextSplice, reversed_in, splices_between
+from fileops.platform.regular_files import NotReadable, read_regular
 from fileops.wire.language_servers import file_of_the_user
 
 
 @dataclass(frozen=True)
 class ConfigPlan:
-    """One file, and its new text; None: it is removed. added: what part of it is ours, None for a script."""
+    """One file, and its new text; None: it is removed.
+
+    additions: what is then ours in it. folders: those that are removed if they are empty.
+    """
 
     file: SettingsFile
     text: str | None
-    added: Mapping[str, Any] | None = None
+    additions: Sequence[Addition] = ()
+    folders: Sequence[str] = ()
 
     @property
     def diff(self) -> str:
@@ -76,6 +86,8 @@ def _write(documents: list[Document], options: argparse.Namespace, folder: str) 
         file = settings_file.read(path)
         plan = _removal(document, file) if options.remove else _plan(document, file, may_replace=options.replace)
         if plan is None:
+            if not options.remove:
+                _note_that_nothing_is_ours(document, path)
             sys.stdout.write(f"{path}: {'nothing to remove' if options.remove else 'already configured'}\n")
         else:
             plans.append(plan)
@@ -88,14 +100,30 @@ def _write(documents: list[Document], options: argparse.Namespace, folder: str) 
     if not options.yes and not _has_consent():
         return 1
     for plan in plans:
-        if options.remove:
-            _remove(plan)
-        else:
-            if plan.added is not None:
-                additions.note(plan.file.path, plan.added)
-            settings_file.replace(plan.file, plan.text or "")
+        _carry_out(plan)
         sys.stdout.write(f"{plan.file.path}: {'removed' if plan.text is None else 'written'}\n")
+    for created in sorted({created for plan in plans for created in plan.folders}, key=len, reverse=True):
+        with contextlib.suppress(OSError):  # it is in use, or gone
+            os.rmdir(created)
     return 0
+
+
+def _carry_out(plan: ConfigPlan) -> None:
+    """Write or remove a file. What is recorded of it is never less than what is in it."""
+    before = additions.of(plan.file.path)
+    if plan.text is None:
+        settings_file.remove(plan.file)
+    elif len(plan.additions) < len(before):
+        settings_file.replace(plan.file, plan.text)
+    else:
+        additions.note(plan.file.path, plan.additions)
+        try:
+            settings_file.replace(plan.file, plan.text)
+        except UnusableFile:
+            additions.note(plan.file.path, before)
+            raise
+        return
+    additions.note(plan.file.path, plan.additions)
 
 
 def _summary(plans: list[ConfigPlan], documents: list[Document], options: argparse.Namespace) -> str:
@@ -136,14 +164,6 @@ def _offer_language_servers(options: argparse.Namespace, folder: str) -> int:
     settings_file.replace(plan.file, plan.text or "")
     sys.stdout.write(f"{path}: written\n")
     return 0
-
-
-def _remove(plan: ConfigPlan) -> None:
-    if plan.text is None:
-        settings_file.remove(plan.file)
-    else:
-        settings_file.replace(plan.file, plan.text)
-    additions.forget(plan.file.path)
 
 
 def _has_consent(question: str = "Write these changes?") -> bool:
@@ -187,52 +207,156 @@ def _list_of_ignored_files(top: str) -> str | None:
     """Return git's list for this clone only; None without a repository. A work tree has a file that names its own."""
     git = os.path.join(top, ".git")
     try:
-        with open(git, encoding="utf-8") as file:
-            git = os.path.join(top, file.read(4096).removeprefix("gitdir:").strip())
-        with open(os.path.join(git, "commondir"), encoding="utf-8") as file:
-            git = os.path.normpath(os.path.join(git, file.read(4096).strip()))
-    except (OSError, UnicodeDecodeError):
-        pass  # it is the folder itself, or a submodule's
+        named = _first_line(git)
+        git = os.path.join(top, named.removeprefix("gitdir:").strip())
+        git = os.path.normpath(os.path.join(git, _first_line(os.path.join(git, "commondir"))))
+    except (OSError, NotReadable, ValueError):
+        pass  # it is the folder itself, a submodule's, or nothing that git would read either
     return os.path.join(git, "info", "exclude") if os.path.isdir(git) else None
+
+
+def _first_line(path: str) -> str:
+    """Raises: OSError, NotReadable, ValueError."""
+    line = read_regular(path, 4096).decode().strip()
+    if "\0" in line:
+        raise ValueError("no path has a NUL")
+    return line
 
 
 def _plan(document: Document, file: SettingsFile, *, may_replace: bool) -> ConfigPlan | None:
     """Return what is to be written, or None if the file has everything."""
+    made = additions.of(file.path)
     if isinstance(document, IgnoredFile):
-        lines = file.text.splitlines()
+        if document.pattern in file.text.splitlines():
+            return None
         end = "" if not file.text or file.text.endswith("\n") else "\n"
-        return None if document.pattern in lines else ConfigPlan(file, f"{file.text}{end}{document.pattern}\n")
+        return _plan_on(file, file.text, f"{file.text}{end}{document.pattern}\n", made, Addition())
     if isinstance(document, Script):
-        return _plan_of_script(document, file, may_replace=may_replace)
-    if not file.text.strip():
-        return ConfigPlan(file, document.text, document.content)
+        if file.text == document.text:
+            return None
+        if file.text.strip() and not may_replace and not file.text.startswith(document.mark):
+            raise UnusableFile(f"{file.path} is another program. Move it away, or add --replace.")
+        made = made or _presumed(document, file)
+        base, _ = _taken_back(document, file.text, made)
+        return _plan_on(file, base, document.text, [], _joined(made))
     present = _present(document, file)
-    changes: list[Change] = list(changes_to(present, document.content))
-    conflicts = [".".join(change.path) for change in changes if isinstance(change, Replace)]
+    scope = _scope_of(document)
+    ours = [addition for addition in made if addition.scope == scope]
+    changes = list(changes_to(present, document.content))
+    written = [content_of(addition.changes) for addition in ours]
+    if not changes and not any(list(changes_to(document.content, content)) for content in written):
+        return None
+    conflicts = [".".join(path) for path in replaced_by(changes, written)]
     if conflicts and not may_replace:
         names = ", ".join(conflicts)
         raise UnusableFile(f"{file.path} has another value for {names}. Change it by hand, or add --replace.")
-    if not changes:
-        return None
-    return ConfigPlan(file, _applied(document, file, present, changes), added_by(changes))
+    base, kept = _taken_back(document, file.text, made)  # what an earlier version wrote is replaced
+    fresh = list(changes_to(_parsed(document, base), document.content))
+    text = document.text if not base.strip() else _applied(document, file.path, base, fresh)
+    addition = replace(_joined(ours), scope=scope, changes=fresh)
+    return None if text == file.text else _plan_on(file, base, text, kept, addition)
+
+
+def _plan_on(file: SettingsFile, base: str, text: str, kept: Sequence[Addition], addition: Addition) -> ConfigPlan:
+    """Return the plan to write a text, and to record what it adds to a base that has what was kept of earlier ones."""
+    added = replace(
+        addition,
+        creates_file=addition.creates_file or file.status is None,
+        folders=addition.folders or settings_file.missing_folders(file.path),
+        splices=splices_between(base, text),
+    )
+    return ConfigPlan(file, text, [*kept, added])
+
+
+def _note_that_nothing_is_ours(document: Document, path: str) -> None:
+    """Record that a file has everything without our doing, unless it is recorded what is ours in it."""
+    made, scope = additions.of(path), _scope_of(document)
+    if not isinstance(document, Script) and not any(addition.scope == scope for addition in made):
+        additions.note(path, [*made, Addition(scope)])
+
+
+def _joined(made: Sequence[Addition]) -> Addition:
+    """Return what was created for any of the additions."""
+    folders = [folder for addition in made for folder in addition.folders]
+    return Addition(creates_file=any(addition.creates_file for addition in made), folders=folders)
 
 
 def _removal(document: Document, file: SettingsFile) -> ConfigPlan | None:
     """Return what is left of a file without what was added to it; None if nothing of that is there."""
+    made = additions.of(file.path)
+    scope = _scope_of(document)
+    ours = [addition for addition in made if addition.scope == scope]
+    if file.status is not None and not ours:
+        ours = _presumed(document, file)
+        made = [*made, *ours]
+    base, kept = _taken_back(document, file.text, made)
+    created = _joined(ours)
+    is_removed = created.creates_file and not kept and base.strip() in {"", "{}"}
+    if file.status is None or (base == file.text and not is_removed):
+        if any(addition.splices for addition in ours):
+            additions.note(file.path, kept)  # the user has removed it by hand
+        return None
+    return ConfigPlan(file, None if is_removed else base, kept, [] if kept else created.folders)
+
+
+def _presumed(document: Document, file: SettingsFile) -> list[Addition]:
+    """Return what a file has of ours if nothing was recorded: a colleague wrote it, or an earlier version.
+
+    A line of git's list that nobody recorded may be the user's, and stays.
+    """
     if isinstance(document, IgnoredFile):
-        lines = file.text.splitlines(keepends=True)
-        kept = [line for line in lines if line.rstrip("\r\n") != document.pattern]
-        return None if kept == lines else ConfigPlan(file, "".join(kept))
+        return []
     if isinstance(document, Script):
-        return ConfigPlan(file, None) if file.text.startswith(document.mark) else None
-    if not file.text.strip():
-        return None
-    present = _present(document, file)
-    changes = list(removals_of(present, additions.of(file.path) or document.content))
-    if not changes:
-        return None
-    text = _applied(document, file, present, changes)
-    return ConfigPlan(file, None if text.strip() in {"", "{}"} else text)
+        is_ours = file.text.startswith(document.mark)
+        return [Addition(creates_file=True, splices=[TextSplice(0, file.text, "")])] if is_ours else []
+    changes: list[Change] = [Add((key,), value) for key, value in document.content.items()]
+    return [Addition(_scope_of(document), file.text.strip() == document.text.strip(), changes=changes)]
+
+
+def _scope_of(document: Document) -> str:
+    return document.scope if isinstance(document, JsonDocument) else ""
+
+
+def _taken_back(document: Document, text: str, made: Sequence[Addition]) -> tuple[str, list[Addition]]:
+    """Return the text without what was added for a document, and the additions of others that are still in it.
+
+    Additions lie on one another, so the later ones are taken back as well and made again.
+    """
+    scope = _scope_of(document)
+    first = next((n for n, addition in enumerate(made) if addition.scope == scope), len(made))
+    for addition in reversed(made[first:]):
+        text = _without(document, text, addition)
+    kept = list(made[:first])
+    created = _joined([addition for addition in made[first:] if addition.scope == scope])
+    for addition in made[first:]:
+        if addition.scope != scope and not isinstance(document, Script | IgnoredFile):
+            changes = list(changes_to(_parsed(document, text), content_of(addition.changes)))
+            new = _applied(document, document.file, text, changes)
+            again = replace(addition, changes=changes, splices=splices_between(text, new))
+            kept.append(replace(again, creates_file=again.creates_file or created.creates_file))
+            if created.folders:
+                kept[-1] = replace(kept[-1], folders=created.folders)
+            text, created = new, Addition()
+    return text, kept
+
+
+def _without(document: Document, text: str, addition: Addition) -> str:
+    """Return the text without an addition: as it was before, or, if the user has changed it since, as far as it is."""
+    before = reversed_in(text, addition.splices) if addition.splices else None
+    if isinstance(document, Script):
+        return ("" if text.startswith(document.mark) else text) if before is None else before
+    if isinstance(document, IgnoredFile):
+        if not addition.splices:
+            return text
+        lines = text.splitlines(keepends=True)
+        kept = [line for line in lines if line.rstrip("\r\n") != document.pattern]
+        return "".join(kept) if before is None else before
+    if before is not None:
+        with contextlib.suppress(ValueError):  # what the user changed needs what was added
+            _parsed(document, before)
+            return before
+    changes = list(reverse_of(_parsed(document, text), addition.changes))
+    return _applied(document, document.file, text, changes)
 
 
 def _present(document: JsonDocument | TomlDocument, file: SettingsFile) -> dict[str, Any]:
@@ -242,22 +366,25 @@ def _present(document: JsonDocument | TomlDocument, file: SettingsFile) -> dict[
         raise UnusableFile(f"{file.path} cannot be parsed: {error}.") from None
 
 
-def _applied(
-    document: JsonDocument | TomlDocument, file: SettingsFile, present: dict[str, Any], changes: list[Change]
-) -> str:
-    apply = jsonc.apply if isinstance(document, JsonDocument) else toml.apply
-    text = apply(file.text, changes)
-    if _parsed(document, text) != changed(present, changes):
-        raise UnusableFile(f"{file.path} has a layout that cannot be merged. Change it by hand.")
-    return text
+def _applied(document: JsonDocument | TomlDocument, path: str, text: str, changes: list[Change]) -> str:
+    """Return the text with the changes, and with nothing else changed in its data. Raises: UnusableFile."""
+    wanted = changed(_parsed(document, text), changes)
+    if isinstance(document, JsonDocument) and jsonc.is_blank(text):
+        end = "" if not text.strip() or text.endswith("\n") else "\n"
+        return f"{text if text.strip() else ''}{end}{to_json(wanted)}\n" if changes else text
+    try:
+        new = (jsonc.apply if isinstance(document, JsonDocument) else toml.apply)(text, changes)
+        is_right = _canonical(_parsed(document, new)) == _canonical(wanted)
+    except ValueError:
+        is_right, new = False, ""
+    if not is_right:
+        raise UnusableFile(f"{path} has a layout that cannot be merged. Change it by hand.")
+    return new
 
 
-def _plan_of_script(document: Script, file: SettingsFile, *, may_replace: bool) -> ConfigPlan | None:
-    if file.text == document.text:
-        return None
-    if file.text.strip() and not may_replace and not file.text.startswith(document.mark):
-        raise UnusableFile(f"{file.path} is another program. Move it away, or add --replace.")
-    return ConfigPlan(file, document.text)
+def _canonical(value: object) -> str:
+    """Return a text to compare data by: 1 is not true, and a nan is a nan."""
+    return json.dumps(value, sort_keys=True, default=repr)
 
 
 def _parsed(document: JsonDocument | TomlDocument, text: str) -> dict[str, Any]:

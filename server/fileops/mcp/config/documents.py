@@ -28,6 +28,7 @@ class JsonDocument:
     content: Mapping[str, Any]
     note: str = ""
     is_project_file: bool = True
+    scope: str = ""  # the part of a file that several projects share
 
     @property
     def text(self) -> str:
@@ -184,7 +185,7 @@ def _claude(command: str, folder: str) -> list[Document]:
     """Return the server and the settings in which Claude Code keeps a person's own in a project."""
     projects = {folder: {"mcpServers": {"fileops": _claude_server(command)}}}
     return [
-        JsonDocument("~/.claude.json", {"projects": projects}, is_project_file=False),
+        JsonDocument("~/.claude.json", {"projects": projects}, is_project_file=False, scope=folder),
         JsonDocument(".claude/settings.local.json", _claude_settings(command)),
         IgnoredFile("**/.claude/settings.local.json"),
     ]

@@ -41,7 +41,9 @@ class Node:
 
 
 def parse(text: str) -> Node:
-    """Return the root of a document."""
+    """Return the root of a document. A text of nothing but comments is an empty object, as editors read it."""
+    if is_blank(text):
+        return Node(len(text), len(text), {})
     parser = _JsoncParser(text)
     root = parser.value(parser.skip(0), 0)
     if parser.skip(root.end) != len(text):
@@ -49,10 +51,14 @@ def parse(text: str) -> Node:
     return root
 
 
+def is_blank(text: str) -> bool:
+    """Return whether there are only spaces and comments."""
+    trivia = TRIVIA.match(text)  # not fullmatch, which takes what is between two comments for a part of one
+    return trivia is not None and trivia.end() == len(text)
+
+
 def apply(text: str, changes: list[Change]) -> str:
-    """Return the text with the changes applied; an empty text is an empty object."""
-    if not text.strip():
-        text = "{}\n"
+    """Return the text with the changes applied."""
     root, layout = parse(text), _Layout.of(text)
     splices = [splice for change in _grouped(changes) for splice in _splices(text, root, layout, change)]
     splices += _removals(text, root, changes)
@@ -144,7 +150,7 @@ def _removals(text: str, root: Node, changes: list[Change]) -> Iterator[tuple[in
             yield node.start + 1, node.end - 1, ""
             continue
         for child in children:
-            yield _start_with_blanks(text, child), child.comma_after or child.end, ""
+            yield from _extents(text, child)
         last = kept[-1] if kept else None
         if last is not None and last is not node.children[-1] and node.comma is None and last.comma_after is not None:
             yield last.comma_after - 1, last.comma_after, ""
@@ -165,13 +171,21 @@ def _has_comment(text: str, node: Node) -> bool:
     return bool((rest + text[at : node.end - 1]).replace(",", "").strip())
 
 
-def _start_with_blanks(text: str, child: Node) -> int:
-    """Return where a child begins, with the spaces before it and the end of the line above."""
+def _extents(text: str, child: Node) -> Iterator[tuple[int, int, str]]:
+    """Yield the splices that remove a child and its comma: with its lines, if nothing else is on them."""
     start = child.start if child.name_start is None else child.name_start
-    start = len(text[:start].rstrip(" \t"))
-    if text[:start].endswith("\r\n"):
-        return start - 2
-    return start - 1 if text[:start].endswith("\n") else start
+    end = child.comma_after or child.end
+    if text[child.end : end].strip(" \t\r\n,"):  # a comment between the child and its comma
+        yield end - 1, end, ""
+        end = child.end
+    line_start = len(text[:start].rstrip(" \t"))
+    line_end = end + len(text[end:]) - len(text[end:].lstrip(" \t"))
+    is_first = text[line_start - 1 : line_start] in {"\n", "\r"}
+    newline = re.compile(r"\r?\n").match(text, line_end)
+    if is_first and newline:
+        yield line_start, newline.end(), ""
+    else:
+        yield start if is_first else line_start, end, ""
 
 
 def _separated(parts: list[str]) -> list[str]:

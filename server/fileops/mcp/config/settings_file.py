@@ -10,8 +10,11 @@ import stat
 import tempfile
 from dataclasses import dataclass
 
+from fileops.platform.syscalls import exchange
+
 MAX_BYTES = 16 << 20
 BOM = "\ufeff"
+TEMP_PREFIX = ".fileops-config-"
 
 
 class UnusableFile(Exception):
@@ -67,12 +70,22 @@ def read(path: str) -> SettingsFile:
     return SettingsFile(path, data, status)
 
 
+def missing_folders(path: str) -> list[str]:
+    """Return the folders above a file that do not exist, the outermost first."""
+    missing: list[str] = []
+    folder = os.path.dirname(path)
+    while folder and not os.path.lexists(folder):
+        missing.append(folder)
+        folder = os.path.dirname(folder)
+    return missing[::-1]
+
+
 def replace(file: SettingsFile, text: str) -> None:
     """Write the text in one step; raise UnusableFile if the file has changed since it was read."""
     folder = os.path.dirname(file.path) or "."
     try:
         os.makedirs(folder, exist_ok=True)
-        descriptor, temp = tempfile.mkstemp(prefix=".fileops-config-", dir=folder)
+        descriptor, temp = tempfile.mkstemp(prefix=TEMP_PREFIX, dir=folder)
     except OSError as error:
         raise UnusableFile(f"{folder} cannot be written: {error.strerror}.") from None
     try:
@@ -81,13 +94,11 @@ def replace(file: SettingsFile, text: str) -> None:
             out.flush()
             os.fchmod(out.fileno(), stat.S_IMODE(file.status.st_mode) if file.status else 0o644 & ~_umask())
             os.fsync(out.fileno())
-        present = read(file.path)
-        if (present.data, present.status is None) != (file.data, file.status is None):
-            raise UnusableFile(f"{file.path} was changed by another program. Run the command again.")
+        _require_unchanged(file, file.path)
         if file.status is None:
             os.link(temp, file.path)  # fails if the file was created since
         else:
-            os.replace(temp, file.path)
+            _exchange(file, temp)
     except OSError as error:
         raise UnusableFile(f"{file.path} cannot be written: {error.strerror}.") from None
     finally:
@@ -98,11 +109,44 @@ def replace(file: SettingsFile, text: str) -> None:
 def remove(file: SettingsFile) -> None:
     """Remove the file; raise UnusableFile if it has changed since it was read."""
     try:
-        if read(file.path).data != file.data:
-            raise UnusableFile(f"{file.path} was changed by another program. Run the command again.")
-        os.unlink(file.path)
+        _require_unchanged(file, file.path)
+        with tempfile.TemporaryDirectory(prefix=TEMP_PREFIX, dir=os.path.dirname(file.path)) as aside:
+            moved = os.path.join(aside, os.path.basename(file.path))
+            os.rename(file.path, moved)
+            try:
+                _require_unchanged(file, moved)
+            except UnusableFile:
+                os.link(moved, file.path, follow_symlinks=False)  # fails, and loses nothing newer, if there is another
+                raise
     except OSError as error:
         raise UnusableFile(f"{file.path} cannot be removed: {error.strerror}.") from None
+
+
+def _require_unchanged(file: SettingsFile, path: str) -> None:
+    present = read(path)
+    if (present.data, present.status is None) != (file.data, file.status is None):
+        raise UnusableFile(f"{file.path} was changed by another program. Run the command again.")
+
+
+def _exchange(file: SettingsFile, temp: str) -> None:
+    """Put the temp file in the place of the file, and what was there in the temp file's.
+
+    Another program may write the file after the last look at it. So what was replaced is compared as well, and put
+    back if it is not what was read.
+    """
+    folder = os.open(os.path.dirname(file.path) or ".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        names = os.path.basename(temp), os.path.basename(file.path)
+        if not exchange(*names, folder):
+            os.replace(temp, file.path)  # this filesystem cannot exchange two names
+            return
+        try:
+            _require_unchanged(file, temp)
+        except UnusableFile:
+            exchange(*names, folder)
+            raise
+    finally:
+        os.close(folder)
 
 
 def _umask() -> int:

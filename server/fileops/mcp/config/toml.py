@@ -8,7 +8,8 @@ from typing import Any, cast
 
 import tomlkit
 
-from fileops.mcp.config.changes import Change, Remove, carry_out
+from fileops.mcp.config.changes import Change, carry_out
+from fileops.mcp.config.text_splices import changed_lines
 
 
 class TomlError(ValueError):
@@ -24,10 +25,19 @@ def parse(text: str) -> dict[str, Any]:
 
 
 def apply(text: str, changes: list[Change]) -> str:
-    """Return the text with the changes applied."""
-    document = tomlkit.parse(text)
-    carry_out(changes, cast("dict[str, Any]", document))
-    changed = tomlkit.dumps(document)  # pyright: ignore[reportUnknownMemberType]
-    if any(isinstance(change, Remove) for change in changes):
-        changed = changed.rstrip() + "\n"  # the blank line before a table that was added
-    return changed.replace("\r\n", "\n").replace("\n", "\r\n") if "\r\n" in text else changed
+    """Return the text with the changes applied. Raises: TomlError."""
+    try:
+        document = tomlkit.parse(text)
+        carry_out(changes, cast("dict[str, Any]", document))
+        changed = tomlkit.dumps(document)  # pyright: ignore[reportUnknownMemberType]
+    except Exception as error:  # tomlkit fails in many ways in tables that are not in one piece
+        raise TomlError(f"its layout cannot be changed ({type(error).__name__})") from error
+    return changed if text.count("\r\n") * 2 <= text.count("\n") else _with_crlf(text, changed)
+
+
+def _with_crlf(before: str, after: str) -> str:
+    """Return the text with CR LF in what is new in it; tomlkit ends each line that it makes with LF."""
+    for splice in reversed(list(changed_lines(before, after))):
+        new = splice.new.replace("\r\n", "\n").replace("\n", "\r\n")
+        after = after[: splice.start] + new + after[splice.start + len(splice.new) :]
+    return after
