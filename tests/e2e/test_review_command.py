@@ -190,10 +190,26 @@ async def test_command_of_an_agents_shell_decides_nothing(shared: Place, folder:
         assert (lines_of(done), done.returncode) == ([f"{review}  a.txt  accepted"], 0)
 
 
-def in_host(shared: Place, folder: Path, command: str) -> "subprocess.CompletedProcess[str]":
+@pytest.mark.parametrize("names", [["sh"], ["uvx", "uv", "sh"], ["npm exec fileo", "sh"]])
+async def test_command_of_an_agent_whose_server_a_launcher_started_decides_nothing(
+    shared: Place, folder: Path, tmp_path: Path, names: list[str]
+) -> None:
+    """`npx` is a process that calls itself `npm exec NAME`, and starts a shell, which starts the server."""
+    launchers = [tmp_path / name for name in names]
+    for launcher in launchers:
+        launcher.symlink_to("/bin/sh")
+    async with waiting(folder, "a.txt") as edits:
+        accept = f"{shlex.join([sys.executable, '-m', 'fileops'])} review accept --all"
+        done = await asyncio.to_thread(in_host, shared, folder, f"sh -c '{accept}'", *map(str, launchers))
+        assert done.returncode == 1
+        assert "only a person may do that" in done.stderr
+        await run(shared, folder, "review", "reject", *edits.ids)
+
+
+def in_host(shared: Place, folder: Path, command: str, *launchers: str) -> "subprocess.CompletedProcess[str]":
     """Run a command in a shell of a host that has a server of MCP, and runs nothing else."""
     return subprocess.run(
-        [sys.executable, str(Path(__file__).parents[1] / "support" / "mcp_host.py"), command],
+        [sys.executable, str(Path(__file__).parents[1] / "support" / "mcp_host.py"), command, *launchers],
         cwd=folder, env=shared.process_env, capture_output=True, text=True, timeout=PATIENCE_S, check=False,
     )  # fmt: skip
 

@@ -1,6 +1,7 @@
 """An agent's host as small as it can be: a program that starts a server of MCP, runs a command, and ends.
 
-`python mcp_host.py COMMAND` prints what the command prints, and ends with its status.
+`python mcp_host.py COMMAND [SHELL...]` prints what the command prints, and ends with its status. The server is started
+through these shells, the first of which is the host's child, as through `sh -c`, `uvx` or `npx`.
 """
 
 import json
@@ -9,9 +10,12 @@ import subprocess
 import sys
 
 
-def main(command: str) -> int:
+def main(command: str, shells: list[str]) -> int:
     """Returns the status of the command."""
-    server = subprocess.Popen([sys.executable, "-m", "fileops", "mcp"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    start = [sys.executable, "-m", "fileops", "mcp"]
+    for shell in reversed(shells):
+        start = [shell, "-c", f"{shlex.join(start)}; exit $?"]
+    server = subprocess.Popen(start, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert server.stdin is not None
     assert server.stdout is not None
     hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "probe", "version": "1"}}
@@ -28,4 +32,4 @@ def main(command: str) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))
+    sys.exit(main(sys.argv[1], sys.argv[2:]))

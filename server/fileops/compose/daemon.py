@@ -13,7 +13,7 @@ from fileops.compose.lsp_connection import LspConnection
 from fileops.compose.mcp_connection import McpConnection
 from fileops.compose.state import DaemonState, Hub, HubConnection
 from fileops.daemon import process
-from fileops.daemon.peer import ancestors_of, is_of_one_host, parent_of
+from fileops.daemon.peer import ancestors_of, host_of, is_of_one_host
 from fileops.fs.spelling import real_path
 from fileops.model.sessions import SessionName
 from fileops.rpc.decode import InvalidParams
@@ -216,11 +216,11 @@ class SharedDaemonState(DaemonState):
 
 
 def _agent_of_process(agents: "list[McpConnection]", ancestors: Sequence[int]) -> McpConnection | None:
-    """Find the agent whose server is the only child of the nearest of these processes."""
-    parents = [parent_of(agent.pid) for agent in agents]
+    """Find the agent whose server is the only one of the nearest of these processes."""
+    hosts = [host_of(agent.pid) for agent in agents]
     for ancestor in ancestors:
-        if parents.count(ancestor) == 1:
-            return agents[parents.index(ancestor)]
+        if hosts.count(ancestor) == 1:
+            return agents[hosts.index(ancestor)]
     return None
 
 

@@ -18,7 +18,7 @@ from fileops.compose.mcp_connection import McpConnection
 from fileops.compose.recording import record_folders
 from fileops.compose.state import DaemonState, Hub, SharedParts
 from fileops.core.roots import is_inside
-from fileops.daemon.peer import MAX_ANCESTORS_OF_COMMANDS, ancestors_of, parent_of, variables_of
+from fileops.daemon.peer import MAX_ANCESTORS_OF_COMMANDS, ancestors_of, host_of, variables_of
 from fileops.lsp.change_actions import ChangeActions, LensRefresh
 from fileops.lsp.diagnostics import LspEditorProblems
 from fileops.lsp.reviews import ReviewingClient
@@ -145,9 +145,10 @@ class LspConnection(ClientConnection):
     def _agent_above(self) -> str | None:
         """Return the program of the agent below whose host the client was started; None if none is known.
 
-        The host is the parent of an attached MCP server. An editor that is itself such a host starts its client as
-        another child, while a command of its agent's shell is below a shell, or is a command of a terminal. The latter
-        is also known by what hosts set in the environment of these shells, because its ancestors may have ended.
+        The host has started an attached MCP server, itself or through a shell, `uvx` or `npx`. An editor that is itself
+        such a host starts its client as another child, while a command of its agent's shell is below a shell, or is a
+        command of a terminal. The latter is also known by what hosts set in the environment of these shells, because
+        its ancestors may have ended.
         """
         if not self.is_editor or self._state.hub is None:
             return None
@@ -157,7 +158,7 @@ class LspConnection(ClientConnection):
             return program_name(HOST_MARKERS[self._markers[0]])
         above = self._ancestors if is_command else self._ancestors[1:]
         agents = [agent for agent in self._state.hub.connections.values() if isinstance(agent, McpConnection)]
-        return next((agent.program for agent in agents if parent_of(agent.pid) in above), None)
+        return next((agent.program for agent in agents if host_of(agent.pid) in above), None)
 
     def _names(self, hub: "Hub | None", context: "ClientContext") -> "SessionNames":
 

@@ -64,15 +64,25 @@ def ancestors_of(pid: int, limit: int = MAX_ANCESTORS) -> list[int]:
 def is_of_one_host(pid: int, other: int) -> bool:
     """Return whether the same program started both processes, or one of them started the other.
 
-    A program that starts servers for a host (`uvx`, `npm`, a shell) is skipped. If either process is unknown, so is the
-    answer, and this returns True.
+    If either process is unknown, so is the answer, and this returns True.
     """
-    if not pid or not other or pid == other or not (host := parent_of(other)):
+    if not pid or not other or pid == other or not (parent := parent_of(other)):
         return True
-    hosts = {other, host}
-    if _name_of(host) in _STARTERS:
-        hosts.add(parent_of(host))
-    return not hosts.isdisjoint([pid, *ancestors_of(pid, MAX_ANCESTORS_OF_COMMANDS)])
+    return not {other, parent, host_of(other)}.isdisjoint([pid, *ancestors_of(pid, MAX_ANCESTORS_OF_COMMANDS)])
+
+
+def host_of(pid: int) -> int:
+    """Return the program that had a server started: its parent, or what is above shells, `uvx`, `npx` and the like.
+
+    0 if it cannot be known.
+    """
+    host = parent_of(pid)
+    for _ in range(MAX_ANCESTORS):
+        above = parent_of(host)
+        if above <= 1 or _name_of(host).partition(" ")[0] not in _STARTERS:  # npm calls itself `npm exec NAME`
+            break
+        host = above
+    return host
 
 
 def _name_of(pid: int) -> str:
