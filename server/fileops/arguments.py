@@ -4,7 +4,7 @@ import argparse
 import difflib
 import re
 from collections.abc import Callable, Mapping
-from typing import NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from fileops import __version__
 
@@ -117,7 +117,8 @@ The exit status is 0 if the daemon answers, else 1. With --stop it is 0 if no da
 when its last client leaves."""
 
 ABOUT_DIFF = """\
-Only the changes of the named author are shown, not what others wrote in the same files."""
+Only the changes of the named author are shown, not what others wrote in the same files. They include what you have kept
+or committed; `changes --diff` shows what you have not."""
 
 ABOUT_UNDO = """\
 Before anything changes, you see what would be done and are asked. Text that others have changed since is left alone
@@ -141,6 +142,8 @@ ABOUT_PROGRAMS = """\
 Two more commands are for programs: `attach` connects stdin and stdout to the shared daemon, and `daemon` runs it. Each
 has its own --help."""
 
+PROGRAM = "fileops-server"
+
 # Commands of earlier versions, and what to write instead.
 FORMER_COMMANDS = {"show": "log ID", "rewind": "undo", "stop": "status --stop"}
 
@@ -162,10 +165,27 @@ class _ArgumentParser(argparse.ArgumentParser):
     """Suggests the command that was most likely meant if one is unknown, as argparse does from Python 3.14 on."""
 
     def error(self, message: str) -> NoReturn:
-        given = re.match(r"argument COMMAND: invalid choice: '(.+?)' ", message)
-        near = difflib.get_close_matches(given[1], [*self.commands(), *FORMER_COMMANDS], n=1) if given else []
-        meant = FORMER_COMMANDS.get(near[0], near[0]) if near else None
-        super().error(f"there is no command {given[1]}. Did you mean {meant}?" if given and meant else message)
+        given = re.match(
+            r"argument (?P<name>.+): invalid choice: '(?P<value>.+?)' \(choose from (?P<choices>.+)\)", message
+        )
+        if given:
+            former = FORMER_COMMANDS if self.prog == PROGRAM else {}
+            choices = [*re.findall(r"'(.+?)'", given["choices"]), *former]
+            near = difflib.get_close_matches(given["value"], choices, n=1)
+            meant = former.get(near[0], near[0]) if near else None
+            what = "there is no command" if given["name"] == "COMMAND" else f"{given['name']} cannot be"
+            message = f"{what} {given['value']}. Did you mean {meant}?" if meant else message
+        super().error(message)
+
+    def parse_known_args(  # pyright: ignore[reportIncompatibleMethodOverride] - of typeshed's overloads
+        self, args: Any = None, namespace: Any = None
+    ) -> Any:
+        """Suggest the option that was most likely meant: the parser of a command knows its own ones."""
+        found, unknown = super().parse_known_args(args, namespace)
+        option = next((word for word in unknown if word.startswith("--")), "").partition("=")[0]
+        if near := difflib.get_close_matches(option, self._option_string_actions, n=1):
+            self.error(f"there is no option {option}. Did you mean {near[0]}?")
+        return found, unknown
 
     def commands(self) -> list[str]:
         """Returns the names of all commands, including those that the help does not list."""
@@ -184,7 +204,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _parser() -> _ArgumentParser:
-    main = _ArgumentParser(prog="fileops-server", description=ABOUT, epilog=ABOUT_PROGRAMS, formatter_class=_Paragraphs)
+    main = _ArgumentParser(prog=PROGRAM, description=ABOUT, epilog=ABOUT_PROGRAMS, formatter_class=_Paragraphs)
     main.add_argument("--version", action="version", version=f"fileops-server {__version__}")
     main.add_argument("--log-file", metavar="FILE", help="write the log to FILE instead of stderr")
     main.add_argument("--log-level", choices=LOG_LEVELS, default="warning", help="default: warning")
@@ -196,7 +216,7 @@ def _parser() -> _ArgumentParser:
     _add_host_option(main, None)
     _add_stdio_option(main)
     commands = main.add_subparsers(
-        dest="command", metavar="COMMAND", prog=main.prog, parser_class=argparse.ArgumentParser
+        dest="command", metavar="COMMAND", prog=main.prog, parser_class=_ArgumentParser
     )  # else it lays out a help text
     demo = commands.add_parser(
         "demo",
@@ -401,13 +421,16 @@ def _add_record_commands(add_command: "Callable[..., argparse.ArgumentParser]") 
     blame.add_argument("path", metavar="FILE")
     changes = add("changes", "list edits that wait for you, and agents' changes that you have not kept", ABOUT_CHANGES)
     changes.add_argument("path", metavar="PATH", nargs="?", help="only in this file or folder")
+    changes.add_argument("--diff", action="store_true", help="show the differences that you have not kept")
     keep = add("keep", "keep changes of agents, so that they no longer count as new", ABOUT_KEEP)
     keep.add_argument("path", metavar="PATH", nargs="?", help="changes in this file or folder")
     keep.add_argument("--turn", metavar="ID", help="changes of this turn")
     keep.add_argument("--session", "--agent", metavar="NAME", help="changes of this agent's session")
     keep.add_argument("--all", action="store_true", help="everything here; it is shown first, and you are asked")
     keep.add_argument("--yes", action="store_true", help="with --all: do not ask")
-    keep.add_argument("--undo", metavar="ID", help="undo a keep, by the id that it printed")
+    keep.add_argument(
+        "--undo", metavar="ID", help="undo a keep, by the id that it printed, or your last one here: last"
+    )
 
 
 def _add_mcp_options(mcp: argparse.ArgumentParser) -> None:

@@ -166,6 +166,21 @@ async def test_log_has_one_line_for_a_branch_switch(shared: Place, folder: Path)
     assert (first, len(files)) == ("outside  (5 files +5 -5)", 5)
 
 
+async def test_log_names_a_stash_as_one(shared: Place, folder: Path) -> None:
+    """R-CLI-4: Git writes the same words for it as for a reset."""
+    git(folder, "add", "-A")
+    git(folder, "commit", "-qm", "one")
+    async with FileOpsClient.attach(root=folder, role="editor") as editor:
+        await until_started(editor)
+        async with FileOpsClient.attach(root=folder, host="codex") as agent:
+            await agent.read(folder / "a.txt")
+            assert (await agent.edit(folder / "a.txt", "two", "2")).ok
+        git(folder, "stash", "-q")
+        await entries_of(editor, 2)
+    lines = without_ids(lines_of(await run(shared, folder, "log")))
+    assert any("stash or reset: the files are those of HEAD again" in line for line in lines)
+
+
 async def entries_of(client: FileOpsClient, n_entries: int) -> None:
     async with asyncio.timeout(PATIENCE_S):
         while len((await client.log()).entries) < n_entries:  # noqa: ASYNC110
@@ -610,6 +625,9 @@ async def test_keep_accepts_what_agents_changed(shared: Place, folder: Path) -> 
     undone = await run(shared, folder, *how.partition("fileops-server ")[2].split())
     assert lines_of(undone) == ["1 change in 1 file to keep or undo again."]
     assert b"A new.txt" in (await run(shared, folder, "changes")).stdout
+    assert lines_of(await run(shared, folder, "keep", "--undo", "last"))[0].startswith("1 change in 1 file to keep")
+    assert (await answer(shared, folder, "changes"))["unkept"]["n_changes"] == 2
+    assert (await run(shared, folder, "keep", "--undo", "last")).returncode == 1
     assert (await run(shared, folder, "keep", "--undo", "none")).returncode == 1
 
 
@@ -696,6 +714,111 @@ async def test_rename_is_one_line_of_changes_as_of_the_log(shared: Place, folder
         for command in ("changes", "log"):
             lines = [line.strip() for line in lines_of(await run(shared, folder, command)) if line.startswith("  ")]
             assert lines == ["R a.txt to z.txt"]  # what changed with it is not counted
+
+
+@pytest.mark.parametrize("name", ["a.txt", "z.txt"])
+@pytest.mark.parametrize("command", ["undo", "keep"])
+async def test_rename_is_decided_with_its_edit_by_either_name(
+    shared: Place, folder: Path, command: str, name: str
+) -> None:
+    """R-CLI-5: an undo by the old name left the file under both."""
+    async with FileOpsClient.attach(root=folder, role="editor") as editor:
+        await until_started(editor)
+        async with FileOpsClient.attach(root=folder, host="codex") as agent:
+            command_id = await agent.begin_command("mv")
+            (folder / "a.txt").rename(folder / "z.txt")
+            await agent.end_command(command_id)
+            await agent.read(folder / "z.txt")
+            assert (await agent.edit(folder / "z.txt", "four", "4")).ok
+    shown = lines_of(await run(shared, folder, "changes", "--diff"))
+    assert shown[:4] == ["rename from a.txt", "rename to z.txt", "--- a.txt", "+++ z.txt"]
+    assert [line for line in shown[4:] if line[:1] in "+-"] == ["-four", "+4"]
+    preview = lines_of(await run(shared, folder, "undo", name, "--dry-run"))
+    assert preview[1:4] == ["  z.txt to a.txt  +1 -1  (renamed)", "rename from z.txt", "rename to a.txt"]
+    arguments = ["--yes"] if command == "undo" else []
+    assert (await run(shared, folder, command, name, *arguments)).returncode == 0
+    assert b"all changes by agents are kept" in (await run(shared, folder, "changes")).stdout
+    files = {path.name: path.read_text() for path in folder.glob("*.txt")}
+    assert files == ({"a.txt": OLD} if command == "undo" else {"z.txt": OLD.replace("four", "4")})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "meant"),
+    [
+        (["log", "--agnt", "codex"], "--agent"),
+        (["review", "acept", "r-1"], "accept"),
+        (["log", "--by", "persn"], "person"),
+        (["undo", "--agent", "cdex", "--yes"], "Codex"),
+        (["changes", "nww.txt"], "new.txt"),
+    ],
+)
+def test_wrong_word_is_answered_with_the_one_that_was_meant(
+    changed: tuple[Place, Path], arguments: list[str], meant: str
+) -> None:
+    shared, folder = changed
+    refused = shared.run(*arguments, cwd=folder)
+    assert (refused.returncode != 0, refused.stdout) == (True, b"")
+    assert f"Did you mean {meant}?" in refused.stderr.decode()
+
+
+async def test_last_change_turn_and_file_need_no_id(shared: Place, folder: Path) -> None:
+    """R-CLI-6."""
+    async with FileOpsClient.attach(root=folder, host="codex") as agent:
+        await until_started(agent)
+        for name in ("one.txt", "two.txt"):
+            await agent.begin_turn(title=name)
+            assert (await agent.write(folder / name, "made\n")).ok
+            assert (await agent.write(folder / f"other {name}", "made\n")).ok
+    (folder / "by hand.txt").touch()
+    shown = await answer(shared, folder, "log", "last")
+    assert shown["entry"]["path"] == str(folder / "other two.txt")
+    assert (await answer(shared, folder, "log", "last-turn"))["turn"]["title"] == "two.txt"
+    assert (await answer(shared, folder, "log", "--turn", "last"))["entries"][0]["turn_id"] == shown["entry"]["turn_id"]
+    await run(shared, folder, "keep", "last-file")
+    assert (await answer(shared, folder, "changes"))["unkept"]["n_files"] == 3
+    assert (await run(shared, folder, "undo", "last-turn", "--yes")).returncode == 0
+    assert sorted(path.name for path in folder.glob("*e.txt")) == ["one.txt", "other one.txt"]
+    assert (await answer(shared, folder, "log", "last"))["entry"]["path"] == str(folder / "other one.txt")
+    (folder / "last-file").write_text("")
+    assert b"There was nothing to keep" in (await run(shared, folder, "keep", "last-file")).stdout
+
+
+async def test_changes_shows_the_differences_that_are_not_kept(shared: Place, folder: Path) -> None:
+    await edited(folder)
+    (folder / "a.txt").write_text((folder / "a.txt").read_text() + "by hand\n")
+    await run(shared, folder, "keep", "new.txt")
+    assert (await answer(shared, folder, "diff"))["diff"].count("+++ ") == 2
+    difference = await answer(shared, folder, "changes", "--diff")
+    assert set(difference) == {"diff", "files", "conflicts"}
+    changed = [line for line in difference["diff"].splitlines() if line[:1] in "+-"]
+    assert [line for line in changed if not line.startswith(("+++", "---"))] == ["-two", "+2 by agent"]
+    assert lines_of(await run(shared, folder, "changes", "--diff"))[0] == "--- a.txt"
+    await run(shared, folder, "keep", "--all")
+    assert b"all changes by agents are kept" in (await run(shared, folder, "changes", "--diff")).stdout
+
+
+async def test_difference_in_a_long_line_is_shown(shared: Place, folder: Path) -> None:
+    """And not the equal beginning of both."""
+    (folder / "long.txt").write_text(f"{'x, ' * 3000}y{', z' * 3000}\n")
+    async with FileOpsClient.attach(root=folder, host="codex") as agent:
+        await until_started(agent)
+        await agent.read(folder / "long.txt")
+        assert (await agent.edit(folder / "long.txt", "x, y, z", "x, why, z")).ok
+    difference = (await answer(shared, folder, "diff", "long.txt"))["diff"]
+    (old,) = [line for line in difference.splitlines() if line.startswith("-") and "--" not in line]
+    (new,) = [line for line in difference.splitlines() if line.startswith("+") and "++" not in line]
+    assert old.startswith("-(the first 8800 characters of this line are truncated) ..., x, ")
+    assert (" x, y, z" in old, " x, why, z" in new) == (True, True)
+    assert max(len(old), len(new)) < 2200
+
+
+async def test_turn_of_an_agent_that_has_left_is_not_called_open(shared: Place, folder: Path) -> None:
+    async with FileOpsClient.attach(root=folder, host="codex") as agent:
+        await until_started(agent)
+        await agent.begin_turn(title="a prompt")
+        assert (await agent.write(folder / "new.txt", "made\n")).ok
+        assert "(1 change in 1 file, not ended)" in lines_of(await run(shared, folder, "log", "--turns"))[0]
+    assert lines_of(await run(shared, folder, "log", "--turns"))[0].endswith("(1 change in 1 file)")
 
 
 async def test_wrong_command_names_the_one_that_was_meant(shared: Place, folder: Path) -> None:

@@ -76,9 +76,9 @@ class Terminal:
         return bool(data)
 
 
-def at_terminal(shared: Place, folder: Path, *arguments: str, **environment: str) -> Terminal:
+def at_terminal(shared: Place, folder: Path, *arguments: str, columns: int = COLUMNS, **environment: str) -> Terminal:
     screen, terminal = pty.openpty()
-    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, columns, 0, 0))
     process = subprocess.Popen(
         ("setsid", "--ctty", *FILEOPS, *arguments), cwd=folder, env={**shared.process_env, **environment},
         stdin=terminal, stdout=terminal, stderr=terminal,
@@ -96,8 +96,8 @@ async def edited(folder: Path, n_files: int = 0) -> None:
             assert (await agent.write(folder / f"n{n}.txt", "made\n")).ok
 
 
-async def shown(shared: Place, folder: Path, *arguments: str, **environment: str) -> str:
-    terminal = at_terminal(shared, folder, *arguments, **environment)
+async def shown(shared: Place, folder: Path, *arguments: str, columns: int = COLUMNS, **environment: str) -> str:
+    terminal = at_terminal(shared, folder, *arguments, columns=columns, **environment)
     assert await asyncio.to_thread(terminal.end) == 0, terminal.shown
     return terminal.shown
 
@@ -135,7 +135,7 @@ async def test_pager_is_left_out_of_what_fits_and_of_pipes(shared: Place, folder
     await edited(folder, 2)
     paged = tmp_path / "paged"
     pager = {"PAGER": f"tee {paged}"}
-    assert "n1.txt" in await shown(shared, folder, "log", **pager)
+    assert "n1.txt" in await shown(shared, folder, "log", PAGER=pager["PAGER"])
     await asyncio.to_thread(shared.run, "log", "-n", "50", cwd=folder, env=pager)
     assert not paged.exists()
 
@@ -158,6 +158,78 @@ async def test_question_is_answered_with_yes_or_nothing_is_undone(
     assert (folder / "a.txt").read_text() == (OLD if status == 0 else OLD.replace("two", "2"))
     assert ("Nothing was undone." in terminal.shown) == bool(status)
     assert "Traceback" not in terminal.shown
+
+
+@pytest.mark.parametrize("command", ["undo", "redo", "keep"])
+async def test_question_about_many_files_is_below_a_short_list_and_before_any_pager(
+    shared: Place, folder: Path, tmp_path: Path, command: str
+) -> None:
+    """R-CLI-7."""
+    await edited(folder, 30)
+    if command == "redo":
+        await asyncio.to_thread(shared.run, "undo", "--all", "--yes", cwd=folder)
+    paged = tmp_path / "paged"
+    arguments = [command] if command == "redo" else [command, "--all"]
+    terminal = at_terminal(shared, folder, *arguments, NO_COLOR="1", PAGER=f"tee {paged}")
+    await asyncio.to_thread(terminal.until, "? [y/N")
+    assert terminal.shown.count(".txt") == 20
+    assert "  ... and 11 more files" in terminal.shown
+    assert "+made" not in terminal.shown
+    assert not paged.exists()
+    if command != "keep":
+        terminal.answer(b"d\n")
+        terminal.shown = ""
+        await asyncio.to_thread(terminal.until, "? [y/N, d: show the differences] ")
+        assert paged.read_text().count("made") == 30
+    terminal.shown = ""
+    terminal.answer(b"y\n")
+    assert await asyncio.to_thread(terminal.end) == 0
+    assert ".txt" not in terminal.shown
+    assert "31 changes in 31 files were" in terminal.shown or "31 changes in 31 files are kept." in terminal.shown
+
+
+async def test_log_and_changes_are_folded_and_aligned_for_a_person_only(shared: Place, folder: Path) -> None:
+    """R-CLI-7."""
+    await edited(folder, 30)
+    for command in ("log", "changes"):
+        listed = (await shown(shared, folder, command, NO_COLOR="1", PAGER="cat")).splitlines()
+        assert "  A n0.txt   +1 -0" in listed
+        assert "  A n10.txt  +1 -0" in listed
+        assert any(line.startswith("  ... and 11 more files: `log ") for line in listed)
+        piped = (await asyncio.to_thread(shared.run, command, cwd=folder)).stdout.decode()
+        assert (piped.count(".txt"), "  A n0.txt  +1 -0\n" in piped) == (31, True)
+
+
+@pytest.mark.parametrize("columns", [40, 80, 200])
+async def test_lines_are_broken_at_words_and_indented(shared: Place, folder: Path, columns: int) -> None:
+    async with FileOpsClient.attach(root=folder, host="codex") as agent:
+        await agent.begin_turn(title="please do what was asked for in the issue about the letters")
+        assert (await agent.write(folder / "with a rather long name 宽宽宽 of a file.txt", "made\n")).ok
+    for command in ("log", "changes", "diff"):
+        lines = (await shown(shared, folder, command, columns=columns, NO_COLOR="1")).splitlines()
+        about = next(n for n, line in enumerate(lines) if "Codex" in line or line.startswith("+++"))
+        assert max(len(line) + line.count("宽") for line in lines[about:]) <= columns
+        continued = [line for line in lines[about:] if line.startswith("    ")]
+        assert bool(continued) == (columns == 40 or (columns == 80 and command != "diff"))
+        words = " ".join(line.strip() for line in lines)
+        assert "with a rather long name 宽宽宽 of a file.txt" in words
+        assert command == "diff" or "please do what was asked for in the issue about the letters" in words
+
+
+async def test_changed_words_are_marked_and_long_lines_shortened_to_them(shared: Place, folder: Path) -> None:
+    (folder / "a.txt").write_text(f"{'x, ' * 100}two{', z' * 100}\nkeep this word\n")
+    async with FileOpsClient.attach(root=folder, host="codex") as agent:
+        await agent.read(folder / "a.txt")
+        assert (await agent.edit(folder / "a.txt", "two", "three")).ok
+        assert (await agent.edit(folder / "a.txt", "this", "that")).ok
+    for command in (["diff"], ["changes", "--diff"]):
+        text = await shown(shared, folder, *command)
+        assert "\x1b[31;7mthis\x1b[0m" in text
+        assert "\x1b[32;7mthree\x1b[0m" in text
+        plain = await shown(shared, folder, *command, NO_COLOR="1")
+        assert f"-…{('x, ' * 100)[-40:]}two{(', z' * 100)[:40]}…\n" in plain
+    piped = (await asyncio.to_thread(shared.run, "diff", cwd=folder)).stdout.decode()
+    assert f"+{'x, ' * 100}three{', z' * 100}\n" in piped
 
 
 async def test_reader_that_ends_early_is_no_error(shared: Place, folder: Path) -> None:

@@ -1226,13 +1226,13 @@ class FileOpsClient(Requests):
             )
         )
 
-    def undo_keep(self, keep_id: str) -> UndoneKeep:
+    def undo_keep(self, keep_id: str | None = None) -> UndoneKeep:
         """Undo a keep: its places are listed by `unkept` again.
 
         Args:
-            keep_id: from the result of `keep`.
+            keep_id: from the result of `keep`; None: the newest one in this client's folders.
 
-        Raises: ResponseError if there is none with this id.
+        Raises: ResponseError if there is none.
         """
         return self._portal.call(self._async.undo_keep(keep_id))
 

@@ -152,7 +152,7 @@ export function decidedSuite(): void {
       }, 'the box is closed');
       assert.deepEqual(insides.reviews.waiting, [review]);
       await insides.reviews.decide(review, 'reject', 'use a\nconstant');
-      assert.match((await done).output, /The proposed edit was rejected: use a\nconstant Nothing was written\./);
+      assert.match((await done).output, /The proposed edit was rejected: use a\nconstant\. Nothing was written\./);
       const second = session.edit({ file_path: path, old_string: '1', new_string: '2' });
       await insides.reviews.decide(await shown(), 'reject', '');
       assert.match((await second).output, /Do not retry the same edit/);

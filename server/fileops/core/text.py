@@ -17,7 +17,7 @@ from codecs import (
     getincrementaldecoder,
     register_error,
 )
-from typing import Literal
+from typing import AnyStr, Literal
 
 from fileops.model.documents import PositionEncoding
 from fileops.model.errors import NotEncodable
@@ -283,8 +283,8 @@ def style_of(*, n_newlines: int, n_crlf: int) -> NewlineStyle | None:
     return "\r\n" if n_crlf == n_newlines else "mixed"
 
 
-def n_shared(one: bytes, other: bytes) -> int:
-    """Return how many leading bytes the two share."""
+def n_shared(one: AnyStr, other: AnyStr) -> int:
+    """Return how many leading bytes or characters the two share."""
     low, high = 0, min(len(one), len(other))
     while low < high:  # each step compares the half that is left, so all of them compare each byte once or twice
         middle = (low + high + 1) // 2

@@ -440,6 +440,11 @@ class RecordStore:
                     n_new += 1
         return n_new
 
+    def keeps(self) -> Iterator[tuple[str, str]]:
+        """Yield the keeps that were not undone, the newest first, each with the path of each of its entries."""
+        rows = self._rows("SELECT keep_id, path FROM keep JOIN entry USING (entry_id) ORDER BY keep.rowid DESC")
+        yield from ((keep_id, os.fsdecode(path)) for keep_id, path in rows)
+
     def undo_keep(self, keep_id: str) -> tuple[list[Entry], int, int]:
         """Undo a keep. Returns its entries, how many of them are no longer kept, and how many single changes.
 

@@ -14,6 +14,8 @@ from fileops.platform.regular_files import NotReadable, read_regular
 MAX_BYTES = 4 << 20  # of the log: about 25,000 moves
 MAX_NAME_BYTES = 8192  # of the file that names git's folder
 _LINE = re.compile(rb"^[0-9a-f]+ [0-9a-f]+ .*> (\d{1,11}) [+-]\d{4}\t(.*)$")  # git-update-ref(1), "LOGGING UPDATES"
+# Git writes the same words for both, and what was stashed may be gone from its own list by now.
+_PLAIN = {"reset: moving to HEAD": "stash or reset: the files are those of HEAD again"}
 
 
 class HeadMove(NamedTuple):
@@ -45,4 +47,5 @@ def _parsed(log: bytes) -> Iterator[HeadMove]:
     for line in log.splitlines():
         found = _LINE.match(line)
         if found is not None and not found[2].startswith(b"commit"):  # a commit writes no file
-            yield HeadMove(float(found[1]), found[2].decode("utf-8", "replace"))
+            words = found[2].decode("utf-8", "replace")
+            yield HeadMove(float(found[1]), _PLAIN.get(words, words))

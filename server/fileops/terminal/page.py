@@ -1,13 +1,18 @@
-"""Output for people: in colour if the terminal shows it, and in a pager if it is longer than the screen."""
+"""Output for people: fitted to the terminal, in colour if it shows it, and in a pager if longer than the screen.
+
+What is not a terminal gets each line as it is, without colours.
+"""
 
 import errno
 import json
 import os
+import re
 import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
@@ -15,8 +20,13 @@ from fileops.platform.programs import find_program
 
 _CODES = {
     "plain": "", "id": "33", "name": "1", "added": "32", "removed": "31", "hunk": "36", "faint": "2", "warning": "33",
+    "code": "", "added-word": "32;7", "removed-word": "31;7", "column": "",
 }  # fmt: skip
+_CODE = {"code", "added", "removed", "hunk"}  # styles in which a line of a diff begins: it is not broken at words
 Line = list[tuple[str, str]]  # texts with their styles: keys of _CODES
+COLUMN = ("  ", "column")  # between two columns: in neighbouring lines they are aligned at a terminal
+CONTINUED = 4  # columns by which the continuation of a line is indented more than its beginning
+FOLD_AT = 20  # files of a turn, an undo or a keep
 
 
 def has_colours() -> bool:
@@ -28,16 +38,48 @@ def plain(text: str) -> Line:
     return [(text, "plain")]
 
 
-def print_lines(lines: Iterable[Line]) -> None:
+def fold_at() -> int | None:
+    """How many files of a group are listed: all of them, unless a person reads."""
+    return FOLD_AT if sys.stdout.isatty() else None
+
+
+def width_for_person() -> int | None:
+    """The width of the terminal; None if stdout is none."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+
+
+def print_lines(lines: Iterable[Line], *, may_page: bool = True) -> None:
     """Print to stdout, through $PAGER if that is a terminal with fewer rows than there are lines.
 
-    All text has passed `lines.visible`, so the only escape sequences are our own colours.
+    All text has passed `lines.visible`, so the only escape sequences are our own colours. may_page: False before a
+    question, which a pager would hide.
     """
     is_coloured = has_colours()
-    shown = [_text(line, is_coloured=is_coloured) for line in lines]
-    text = "".join(f"{line}\n" for line in shown)
-    if not sys.stdout.isatty() or len(shown) < shutil.get_terminal_size().lines or not _page(text):
+    fitted, n_rows = list(lines), 0
+    if sys.stdout.isatty():
+        fitted, n_rows = fitted_lines(fitted, shutil.get_terminal_size().columns)
+    text = "".join(f"{_text(line, is_coloured=is_coloured)}\n" for line in fitted)
+    if not may_page or n_rows < shutil.get_terminal_size().lines or not _page(text):
         sys.stdout.write(text)
+
+
+def fits_screen(lines: Iterable[Line], n_further: int) -> bool:
+    """Whether the terminal shows these lines, and as many further ones, at once."""
+    columns, rows = shutil.get_terminal_size()
+    return fitted_lines(list(lines), columns)[1] + n_further <= rows
+
+
+def fitted_lines(lines: Sequence[Line], width: int) -> tuple[list[Line], int]:
+    """Align columns, and break long lines at words. Also returns how many rows the result takes."""
+    fitted = [part for line in _aligned(lines, width) for part in _broken(line, width)]
+    return fitted, sum(max(1, -(-_cells_of(line) // width)) for line in fitted)
+
+
+def cells(text: str) -> int:
+    """How many columns of a terminal a text takes."""
+    if text.isascii():
+        return len(text)
+    return sum(_CELLS.get(unicodedata.east_asian_width(char), 1) for char in text if not unicodedata.combining(char))
 
 
 def json_text(value: object) -> str:
@@ -49,6 +91,85 @@ def json_text(value: object) -> str:
         return msgspec.json.format(msgspec.json.encode(value)).decode()
     except UnicodeEncodeError:
         return json.dumps(msgspec.to_builtins(value), indent=2)
+
+
+_CELLS = {"W": 2, "F": 2}  # wide and full-width characters
+
+
+def _cells_of(line: Line) -> int:
+    return sum(cells(text) for text, _ in line)
+
+
+def _aligned(lines: Sequence[Line], width: int) -> Iterator[Line]:
+    """Give the columns of neighbouring lines the same places."""
+    block: list[list[Line]] = []  # the columns of each line
+    for line in lines:
+        columns = _columns_of(line)
+        if block and len(columns) != len(block[0]):
+            yield from _aligned_block(block, width)
+            block = []
+        if len(columns) > 1:
+            block.append(columns)
+        else:
+            yield line
+    yield from _aligned_block(block, width)
+
+
+def _columns_of(line: Line) -> list[Line]:
+    """Divide a line before each separator, which begins its column."""
+    columns: list[Line] = [[]]
+    for part in line:
+        if part[1] == "column":
+            columns.append([])
+        columns[-1].append(part)
+    return columns
+
+
+def _aligned_block(block: Sequence[Sequence[Line]], width: int) -> Iterator[Line]:
+    n_columns = len(block[0]) if block else 0
+    # A name so long that its line has to be broken anyway does not move the columns of the others.
+    widths = [
+        max((size for line in block if (size := _cells_of(line[n])) <= width - width // 4), default=0)
+        for n in range(n_columns)
+    ]
+    for columns in block:
+        line: Line = []
+        for n, column in enumerate(columns):
+            n_missing = max(0, widths[n] - _cells_of(column)) if n < n_columns - 1 else 0
+            line += [*column, *([(" " * n_missing, "plain")] if n_missing else [])]
+        yield line
+
+
+def _broken(line: Line, width: int) -> Iterator[Line]:
+    """Break a line at blanks. What continues it is indented."""
+    is_code = bool(line) and (line[0][1] in _CODE or line[-1][1] == "code")
+    if is_code or _cells_of(line) <= width:
+        yield line
+        return
+    first = line[0][0]
+    indent = len(first) - len(first.lstrip(" ")) + CONTINUED
+    row: Line = []
+    at = 0
+    for text, style in line:
+        for word in re.findall(r" *[^ ]+| +", text):
+            size = cells(word)
+            is_begun = bool("".join(part for part, _ in row).strip())
+            if at + size > width and is_begun:
+                yield _without_end(row)
+                word = word.lstrip(" ")  # noqa: PLW2901 - the blanks were the break
+                row, at = [(" " * indent, "plain")], indent
+                size = cells(word)
+            row.append((word, style))
+            at += size
+    if "".join(part for part, _ in row).strip():
+        yield _without_end(row)
+
+
+def _without_end(row: Line) -> Line:
+    """The row without blanks at its end."""
+    while row and not row[-1][0].strip(" "):
+        row = row[:-1]
+    return row
 
 
 def _text(line: Line, *, is_coloured: bool) -> str:

@@ -10,7 +10,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypedDict, cast
 
@@ -23,8 +23,9 @@ from fileops.terminal.connection import DONE, FAILED, FOLDER_IS_GONE, HOST, MISU
 from fileops.terminal.head_moves import moves_of
 from fileops.terminal.lines import visible
 from fileops.terminal.log_groups import Group, groups_of, is_undo
-from fileops.terminal.page import Line, json_text, plain, print_lines
+from fileops.terminal.page import Line, fits_screen, fold_at, json_text, plain, print_lines, width_for_person
 from fileops.terminal.record_arguments import (
+    LAST,
     MAX_ENTRIES,
     Misused,
     NotDone,
@@ -36,6 +37,7 @@ from fileops.terminal.record_arguments import (
     item_of,
     last_undo,
     moment_of,
+    name_last,
     path_of,
     session_of,
 )
@@ -54,6 +56,7 @@ from fileops.terminal.record_lines import (
     unshown_lines,
     when,
 )
+from fileops.terminal.renames import shown_files
 from fileops_client import (
     FileOpsClient,
     RecordedFolder,
@@ -63,6 +66,7 @@ from fileops_client import (
     RewindConflict,
     RewoundFile,
     Unkept,
+    UnkeptFile,
 )
 from fileops_client.author import AuthorKind
 
@@ -120,6 +124,7 @@ async def _run(options: argparse.Namespace) -> int:
     ) as client:
         status = await _set_root(client, options, folder)
         _say_since(options, status, began)
+        await name_last(client, options)
         return await _COMMANDS[options.command](client, options)
 
 
@@ -204,10 +209,11 @@ async def _log(client: FileOpsClient, options: argparse.Namespace) -> int:
     session_id, path = await session_of(client, options), await path_of(client, options, options.id)
     if options.turns:
         turns = await client.turns(session_id=session_id, root=options.root, limit=options.n)
+        present = await _present(client)
         return _print(
             options,
             {"root": options.root, "turns": turns},
-            map(turn_line, turns),
+            [turn_line(turn, is_open=turn.session_id in present) for turn in turns],
             _none(options, "No turns are recorded."),
         )
     turn_id = None if options.turn is None else (await item_of(client, options, options.turn)).turn_id
@@ -251,8 +257,18 @@ async def _grouped(
             log = await client.log(**wanted, turn_id=group.turn_id, limit=MAX_ENTRIES)
             group.entries, group.is_cut = list(log.entries), log.more
     folder = os.getcwd()
-    lines = [line for group in groups[:n_groups] for line in group_lines(group, turns.get(group.turn_id or ""), folder)]
+    lines = [
+        line
+        for group in groups[:n_groups]
+        for line in group_lines(group, turns.get(group.turn_id or ""), folder, fold_at())
+    ]
     return lines, more or len(groups) > n_groups
+
+
+async def _present(client: FileOpsClient) -> set[str]:
+    """The names of the sessions that still have a connection. Raises: UNREACHABLE."""
+    answer = await client.request("fileops/sessions")
+    return {session["session_id"] for session in answer["sessions"] if session["connected"]}
 
 
 def _none(options: argparse.Namespace, sentence: str) -> str:
@@ -286,7 +302,8 @@ async def _item(client: FileOpsClient, options: argparse.Namespace) -> int:
     if item.entry is not None:
         lines += detail_lines(item.entry, folder)
     elif item.turn is not None:
-        lines.append([("turn ", "plain"), *turn_line(item.turn)])
+        present = await _present(client)
+        lines.append([("turn ", "plain"), *turn_line(item.turn, is_open=item.turn.session_id in present)])
     elif item.command is not None:
         began = when(item.command.began)
         lines.append(
@@ -313,7 +330,7 @@ async def _item(client: FileOpsClient, options: argparse.Namespace) -> int:
         answer["truncated"] = True
         lines.append([(more, "warning")])
     lines.append(plain(""))
-    lines += diff_lines(item.diff, folder)
+    lines += diff_lines(item.diff, folder, width_for_person())
     return _print(options, {**answer, "diff": item.diff}, lines) or (LEFT if item.truncated else 0)
 
 
@@ -321,11 +338,22 @@ async def _diff(client: FileOpsClient, options: argparse.Namespace) -> int:
     """Raises: Misused, NotDone, UNREACHABLE."""
     target = await _diffed(client, options)
     path = await path_of(client, options, options.path)
-    files: Sequence[RewoundFile] = ()
-    conflicts: Sequence[RewindConflict] = ()
+    preview = None
     if target is not None:
         paths = None if path is None else [path]
         preview = await client.rewind(**target, paths=paths, dry_run=True, approved=True, timeout_s=REWIND_S)
+    if options.id is None and sys.stderr.isatty() and not options.json:
+        sys.stderr.write(
+            "This includes what you have kept or committed. `changes --diff` shows only what you have not.\n"
+        )
+    return _print_diff(options, preview, _none(options, "No differences."))
+
+
+def _print_diff(options: argparse.Namespace, preview: Rewind | None, otherwise: str) -> int:
+    """Print what a rewind would undo. Raises: NotDone."""
+    files: Sequence[RewoundFile] = ()
+    conflicts: Sequence[RewindConflict] = ()
+    if preview is not None:
         if preview.error is not None and preview.error.code not in {"unknown_target", "undo_conflict"}:
             raise NotDone(preview.error.message)
         files, conflicts = preview.files, preview.conflicts
@@ -335,8 +363,9 @@ async def _diff(client: FileOpsClient, options: argparse.Namespace) -> int:
         "files": [{"path": file.file_path, "added": file.removed, "removed": file.added} for file in files],
         "conflicts": msgspec.to_builtins(conflicts),
     }
-    lines = [*diff_lines(diff, os.getcwd()), *unshown_lines(conflicts, os.getcwd())]
-    return _print(options, answer, lines, _none(options, "No differences."))
+    shown = "".join(reversed_diff(file.diff) for file in shown_files(files))
+    lines = [*diff_lines(shown, os.getcwd(), width_for_person()), *unshown_lines(conflicts, os.getcwd())]
+    return _print(options, answer, lines, otherwise)
 
 
 async def _diffed(client: FileOpsClient, options: argparse.Namespace) -> Target | None:
@@ -447,7 +476,7 @@ async def _undo_unkept(client: FileOpsClient, options: argparse.Namespace) -> in
     paths = [await path_of(client, options, name) for name in names] or [None]
     lists = [await _unkept_in(client, options, path) for path in paths]
     files = [file for unkept in lists for file in unkept.files]
-    ids = list(dict.fromkeys(change.change_id for file in files for change in file.changes))
+    ids = _change_ids(files)
     if not ids:
         where = "there" if names else "here"
         raise NotDone(f"There is nothing to undo: all changes by agents {where} are kept or undone.")
@@ -496,14 +525,30 @@ async def _rewound(client: FileOpsClient, options: argparse.Namespace, target: T
     preview = await rewind(plan, dry_run=True)
     if options.dry_run or preview.error is not None:
         return _print_rewind(options, preview)
-    print_lines([*rewind_lines(preview, os.getcwd(), _done_by(options)), *_diffs(preview)])
-    if _asked("Redo this? [y/N] " if options.command == "redo" else "Undo this? [y/N] ") not in {"y", "yes"}:
+    question = "Redo this?" if options.command == "redo" else "Undo this?"
+    lines = list(rewind_lines(preview, os.getcwd(), _done_by(options), fold_at()))
+    if not _confirmed(question, lines, list(_diffs(preview))):
         raise NotDone(f"Nothing was {_done_by(options)}.")
-    return _print_rewind(options, await rewind(preview.plan, dry_run=False))
+    return _print_rewind(options, await rewind(preview.plan, dry_run=False), lines)
 
 
 def _done_by(options: argparse.Namespace) -> str:
     return "redone" if options.command == "redo" else "undone"
+
+
+def _confirmed(question: str, about: Sequence[Line], diffs: Sequence[Line]) -> bool:
+    """Ask the person below what it is about. Differences that do not fit the screen are shown if they want to see them.
+
+    No pager comes before the question, which it would hide.
+    """
+    is_all_shown = not diffs or fits_screen([*about, *diffs], n_further=1)
+    print_lines([*about, *diffs] if is_all_shown else about, may_page=False)
+    while True:
+        keys = "[y/N] " if is_all_shown else "[y/N, d: show the differences] "
+        given = _asked(f"{question} {keys}")
+        if given != "d" or is_all_shown:
+            return given in {"y", "yes"}
+        print_lines(diffs)
 
 
 def _asked(question: str) -> str:
@@ -524,14 +569,18 @@ def _asked(question: str) -> str:
 
 
 def _diffs(rewind: Rewind) -> list[Line]:
-    return [line for file in rewind.files for line in diff_lines(file.ui_extra.diff, os.getcwd())]
+    width = width_for_person()
+    return [line for file in shown_files(rewind.files) for line in diff_lines(file.diff, os.getcwd(), width)]
 
 
-def _print_rewind(options: argparse.Namespace, rewind: Rewind) -> int:
+def _print_rewind(options: argparse.Namespace, rewind: Rewind, previewed: Sequence[Line] = ()) -> int:
+    """Args: previewed: what the person has just seen and confirmed. Of a long report they need the first line only."""
     if options.json:
         _print(options, msgspec.to_builtins(rewind))
     elif rewind.error is None:
-        lines = list(rewind_lines(rewind, os.getcwd(), _done_by(options)))
+        lines = list(rewind_lines(rewind, os.getcwd(), _done_by(options), fold_at()))
+        if lines[1:] == previewed[1:]:
+            del lines[1:]
         if rewind.rewind_id is not None:
             then = "undo" if options.command == "redo" else "redo"
             lines.append([(f"To {then} it: fileops-server {then} {rewind.rewind_id}", "faint")])
@@ -539,7 +588,7 @@ def _print_rewind(options: argparse.Namespace, rewind: Rewind) -> int:
             lines += _diffs(rewind)
         print_lines(lines)
     else:
-        print_lines(rewind_lines(rewind, os.getcwd(), _done_by(options)) if rewind.conflicts else ())
+        print_lines(rewind_lines(rewind, os.getcwd(), _done_by(options), fold_at()) if rewind.conflicts else ())
         _failed(options, rewind.error.message, FAILED)
     return FAILED if rewind.error is not None else LEFT if rewind.n_left else DONE
 
@@ -551,7 +600,7 @@ async def _keep(client: FileOpsClient, options: argparse.Namespace) -> int:
         raise Misused("Name a file or folder, --turn ID, --agent NAME, --all, or --undo ID.")
     if options.undo is not None:
         before = await client.unkept(root=options.root)
-        undone = await client.undo_keep(options.undo)
+        undone = await client.undo_keep(None if options.undo == LAST else options.undo)
         n_changes, n_files = _fewer(await client.unkept(root=options.root), before)
         sentence = f"{counted(n_changes, 'change')} in {counted(n_files, 'file')} to keep or undo again."
         return _print(options, {"n_entries": undone.n_entries, "n_changes": n_changes}, [plain(sentence)])
@@ -565,10 +614,10 @@ async def _keep(client: FileOpsClient, options: argparse.Namespace) -> int:
 
     before = await listed()
     can_ask = sys.stdin.isatty() and sys.stdout.isatty()
-    if options.all and before.n_changes and can_ask and not (options.yes or options.json):
-        print_lines(change_lines((), before, os.getcwd()))
-        if _asked("Keep all of this? [y/N] ") not in {"y", "yes"}:
-            raise NotDone("Nothing was kept.")
+    is_asked = options.all and before.n_changes and can_ask and not (options.yes or options.json)
+    about = list(change_lines((), before, os.getcwd(), fold_at())) if is_asked else []
+    if is_asked and not _confirmed("Keep all of this?", about, ()):
+        raise NotDone("Nothing was kept.")
     kept = await client.keep(file_path=path, turn_id=turn_id, session_id=session_id, all=options.all or None)
     n_changes, n_files = _fewer(before, await listed())
     sentence = f"{counted(n_changes, 'change')} in {counted(n_files, 'file')} {'is' if n_changes == 1 else 'are'} kept."
@@ -602,9 +651,26 @@ async def _changes(client: FileOpsClient, options: argparse.Namespace) -> int:
     waiting = await client.reviews(include_texts=False)
     if path is not None:
         waiting = tuple(review for review in waiting if any(_is_in(path, name) for name in files_of(review)))
+    if options.diff:
+        return await _unkept_diff(client, options, unkept)
     if not waiting and not unkept.n_changes:
         return _print(options, {"waiting": waiting, "unkept": unkept}, (), _no_changes(options))
-    return _print(options, {"waiting": waiting, "unkept": unkept}, change_lines(waiting, unkept, os.getcwd()))
+    return _print(
+        options, {"waiting": waiting, "unkept": unkept}, change_lines(waiting, unkept, os.getcwd(), fold_at())
+    )
+
+
+async def _unkept_diff(client: FileOpsClient, options: argparse.Namespace, unkept: Unkept) -> int:
+    """Print how files differ from what they would be without what is not kept. Raises: NotDone, UNREACHABLE."""
+    ids = _change_ids(unkept.files)
+    if not ids:
+        return _print_diff(options, None, _no_changes(options))
+    preview = await client.rewind(change_ids=ids, dry_run=True, approved=True, timeout_s=REWIND_S)
+    return _print_diff(options, preview, _no_changes(options))
+
+
+def _change_ids(files: Iterable[UnkeptFile]) -> list[str]:
+    return list(dict.fromkeys(change.change_id for file in files for change in file.changes))
 
 
 async def _unkept_in(client: FileOpsClient, options: argparse.Namespace, path: str | None) -> Unkept:

@@ -5,9 +5,10 @@ An argument that refers to nothing is refused with a sentence that says what exi
 
 import argparse
 import datetime
+import difflib
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TypedDict
 
 from fileops.terminal.lines import visible
@@ -17,6 +18,9 @@ from fileops_client import FileOpsClient, RecordEntry, RecordItem, ResponseError
 MAX_ENTRIES = 1000  # in one answer
 _NAMES_SHOWN = 5  # of sessions
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+
+
+LAST, LAST_TURN, LAST_FILE = "last", "last-turn", "last-file"  # in place of an id or a path
 
 
 class Misused(Exception):
@@ -65,6 +69,46 @@ class Found:
         if self.item.turn is None:
             raise NotDone(f"{visible(self._given)} is not a turn. `fileops-server log --turns` lists turns.")
         return self.item.turn.turn_id
+
+
+async def name_last(client: FileOpsClient, options: argparse.Namespace) -> None:
+    """Replace `last`, `last-turn` and `last-file` in the arguments by the id or path that each stands for.
+
+    `--turn last` is the last turn, and `--command last` the last command. A file with such a name is that file.
+    Raises: NotDone, UNREACHABLE.
+    """
+    for name, words in _WORDS.items():
+        given = getattr(options, name, None)
+        if given in words and not exists(given):
+            setattr(options, name, await _last(client, options, words[given]))
+    if (paths := getattr(options, "paths", None)) is not None and LAST_FILE in paths and not exists(LAST_FILE):
+        file = await _last(client, options, LAST_FILE)
+        options.paths = [file if path == LAST_FILE else path for path in paths]
+
+
+_WORDS = {  # of each argument, and what they stand for
+    "id": {LAST: LAST, LAST_TURN: LAST_TURN, LAST_FILE: LAST_FILE},
+    "path": {LAST_FILE: LAST_FILE},
+    "turn": {LAST: LAST_TURN, LAST_TURN: LAST_TURN},
+    "of_command": {LAST: "command"},
+    "since": {LAST_TURN: LAST_TURN},
+}
+
+
+async def _last(client: FileOpsClient, options: argparse.Namespace, what: str) -> str:
+    """The newest change by an agent here that is not undone, or its command, turn or file. Raises: NotDone."""
+    before: str | None = None
+    while True:
+        log = await client.log(root=options.root, before=before, limit=MAX_ENTRIES)
+        for entry in log.entries:
+            if entry.by.kind not in {"session", "command"} or entry.undone_by is not None or is_undo(entry):
+                continue
+            found = {LAST: entry.entry_id, LAST_TURN: entry.turn_id, LAST_FILE: entry.path}.get(what, entry.command_id)
+            if found is not None:
+                return found
+        if not log.more:
+            raise NotDone("No change by an agent is recorded here that is not undone.")
+        before = log.entries[-1].entry_id
 
 
 async def item_of(client: FileOpsClient, options: argparse.Namespace, given: str) -> Found:
@@ -131,7 +175,8 @@ async def session_of(client: FileOpsClient, options: argparse.Namespace, since: 
     if given and (await client.log(root=options.root, session_id=given, limit=1)).entries:
         return given  # it is older than all the sessions that were listed
     there = f"The sessions are: {_listed(known)}." if known else "No changes by agents are recorded."
-    raise NotDone(f"No session in this folder is named {visible(given) or repr(given)}. {there}")
+    meant = _meant(given, known.values())
+    raise NotDone(f"No session in this folder is named {visible(given) or repr(given)}. {meant}{there}")
 
 
 async def _sessions(client: FileOpsClient, options: argparse.Namespace, since: float | None = None) -> dict[str, str]:
@@ -170,6 +215,10 @@ def absolute(path: str) -> str:
     return os.path.abspath(path)
 
 
+def relative(path: str) -> str:
+    return os.path.relpath(path)
+
+
 async def path_of(client: FileOpsClient, options: argparse.Namespace, given: str | None) -> str | None:
     """The absolute path of a file or folder that exists or has records; None if none is given.
 
@@ -178,8 +227,18 @@ async def path_of(client: FileOpsClient, options: argparse.Namespace, given: str
     if given is None:
         return None
     if not await is_path(client, options, given):
-        raise NotDone(f"There is no file or folder {visible(given) or repr(given)}, and nothing is recorded of one.")
+        log = await client.log(root=options.root, limit=MAX_ENTRIES)
+        names = [relative(entry.path) for entry in log.entries]
+        sentence = f"There is no file or folder {visible(given) or repr(given)}, and nothing is recorded of one."
+        raise NotDone(f"{sentence} {_meant(given, names)}".rstrip())
     return absolute(given)
+
+
+def _meant(given: str, known: Iterable[str]) -> str:
+    """A question that names what is most like the given name; "" if nothing is."""
+    by_key = {name.lower(): name for name in known}
+    near = difflib.get_close_matches(given.lower(), by_key, n=1)
+    return f"Did you mean {visible(by_key[near[0]])}? " if near else ""
 
 
 async def is_path(client: FileOpsClient, options: argparse.Namespace, given: str) -> bool:

@@ -8,15 +8,17 @@ from collections.abc import Iterator, Sequence
 from fileops.core.presentation.phrases import counted, lines_named
 from fileops.terminal.lines import visible
 from fileops.terminal.log_groups import Group, GroupedFile, grouped_files
-from fileops.terminal.page import Line, plain
+from fileops.terminal.page import COLUMN, Line, cells, plain
+from fileops.terminal.renames import shown_files
+from fileops.terminal.words import Run, changed_words, shortened
 from fileops_client import Author, BlamedLines, RecordEntry, Review, Rewind, RewindConflict, Turn, Unkept
 
-MAX_FILES_SHOWN = 50  # in a group
 YOU = "You"  # the person, in any editor or terminal
 SHOWN_ID_CHARS = 10  # a letter, "-" and 8 digits: rarely repeated among a million entries
 _LETTERS = {"create": "A", "modify": "M", "delete": "D", "mode": "X"}
 _STYLES = {"+": "added", "-": "removed"}
 _HUNK = re.compile(r"@@ -(?P<old>(\d+)(?:,(\d+))?) \+(?P<new>(\d+)(?:,(\d+))?) @@")
+_BEFORE_NAMES = ("--- ", "+++ ", "rename from ", "rename to ")
 _MARK = "\ufeff"
 _LEFT = {
     "overlaps": "others changed the same text since",
@@ -32,9 +34,9 @@ _LEFT = {
 def entry_line(entry: RecordEntry, folder: str) -> Line:
     """`e-3c9d12ab  14:02:11  codex · python fix.py  M src/a.py  +3 -1`."""
     line: Line = [(short_id(entry.entry_id), "id"), (f"  {when(entry.time)}  ", "plain")]
-    line += [_author(entry.by), (f"  {_LETTERS[entry.kind]} {shown_path(entry.path, folder)}", "plain")]
+    line += [_author(entry.by), COLUMN, (f"{_LETTERS[entry.kind]} {shown_path(entry.path, folder)}", "plain")]
     if entry.content == "kept" and entry.kind != "mode":
-        line += [("  ", "plain"), *_size(entry.added, entry.removed)]
+        line += [*_size_columns(entry.added, entry.removed)]
     elif entry.content != "kept":
         line.append((f"  ({entry.content.replace('_', ' ')})", "faint"))
     if entry.moved_to is not None:
@@ -46,16 +48,20 @@ def entry_line(entry: RecordEntry, folder: str) -> Line:
     return line
 
 
-def group_lines(group: Group, turn: Turn | None, folder: str) -> Iterator[Line]:
-    """A group of the log: a heading, then a line for each file, unless git wrote them."""
+def group_lines(group: Group, turn: Turn | None, folder: str, most: int | None) -> Iterator[Line]:
+    """A group of the log: a heading, then a line for each file, unless git wrote them.
+
+    Args: most: how many files to list; None for all.
+    """
     first = group.entries[0]
     if len(group.entries) == 1 and group.turn_id is None and group.rewind_id is None:
         by_git = "" if group.move is None else f"  (when git wrote: {visible(group.move.words)})"
-        yield [*entry_line(first, folder), (by_git, "faint")]
+        yield [*entry_line(first, folder), *([(by_git, "faint")] if by_git else [])]
         return
     files = grouped_files(group)
     whole = group.turn_id or group.rewind_id or ""
-    heading: Line = [(f"{short_id(whole):<{SHOWN_ID_CHARS}}", "id"), (f"  {when(first.time)}  ", "plain")]
+    moment = first.time if turn is None else turn.began  # a turn has one time in all lists
+    heading: Line = [(f"{short_id(whole):<{SHOWN_ID_CHARS}}", "id"), (f"  {when(moment)}  ", "plain")]
     if group.move is not None:
         heading.append((f"git {visible(group.move.words)}", "name"))
     else:
@@ -71,10 +77,15 @@ def group_lines(group: Group, turn: Turn | None, folder: str) -> Iterator[Line]:
     yield heading
     if group.move is not None:
         return
-    for file in files[:MAX_FILES_SHOWN]:
-        yield _file_line(file, folder)
-    if len(files) > MAX_FILES_SHOWN:
-        yield [(f"  ... and {len(files) - MAX_FILES_SHOWN} more: `log --all` and `log PATH` list them", "faint")]
+    yield from folded([_file_line(file, folder) for file in files], most, f"`log {short_id(whole) or '--all'}`")
+
+
+def folded(lines: Sequence[Line], most: int | None, how: str) -> Iterator[Line]:
+    """The lines of files; in place of more than `most`, how many more there are. how: the command that lists them."""
+    n_listed = len(lines) if most is None or len(lines) <= most else most
+    yield from lines[:n_listed]
+    if n_more := len(lines) - n_listed:
+        yield [(f"  ... and {counted(n_more, 'more file')}{f': {how}' if how else ''}", "faint")]
 
 
 def _file_line(file: GroupedFile, folder: str) -> Line:
@@ -85,7 +96,7 @@ def _file_line(file: GroupedFile, folder: str) -> Line:
     if file.without_content is not None:
         line.append((f"  ({file.without_content.replace('_', ' ')})", "faint"))
     elif file.letter != "X" and not file.is_rename_only:  # what changed with a rename is not counted
-        line += [("  ", "plain"), *_size(file.added, file.removed)]
+        line += [*_size_columns(file.added, file.removed)]
     if all(entry.undone_by is not None for entry in file.entries):
         line.append((" (undone)", "faint"))
     return line
@@ -93,6 +104,10 @@ def _file_line(file: GroupedFile, folder: str) -> Line:
 
 def _size(added: int, removed: int) -> Line:
     return [(f"+{added}", "added"), (" ", "plain"), (f"-{removed}", "removed")]
+
+
+def _size_columns(added: int, removed: int) -> Line:
+    return [COLUMN, (f"+{added}", "added"), (" ", "column"), (f"-{removed}", "removed")]
 
 
 def _undone_of(group: Group) -> str:
@@ -138,17 +153,20 @@ def _undoing(entry: RecordEntry) -> str:
             return f"undoes {len(entry.undoes)} changes"
 
 
-def turn_line(turn: Turn) -> Line:
-    """One turn: when it began, who did it, what was asked, and how much changed."""
+def turn_line(turn: Turn, *, is_open: bool) -> Line:
+    """One turn: when it began, who did it, what was asked, and how much changed.
+
+    Args: is_open: whether its agent is still there, so that it has not ended if it has no end.
+    """
     title = f"  {visible(turn.title)}" if turn.title else ""
     undone = f", {turn.n_undone} undone" if turn.n_undone else ""
-    is_open = "" if turn.ended is not None else ", not ended"
+    state = ", not ended" if is_open and turn.ended is None else ""
     return [
         (short_id(turn.turn_id), "id"),
         (f"  {when(turn.began)}  ", "plain"),
         (visible(turn.label), "name"),
         (title, "plain"),
-        (f"  ({counted(turn.n_entries, 'change')} in {counted(turn.n_files, 'file')}{undone}{is_open})", "faint"),
+        (f"  ({counted(turn.n_entries, 'change')} in {counted(turn.n_files, 'file')}{undone}{state})", "faint"),
     ]
 
 
@@ -157,8 +175,11 @@ def files_of(review: Review) -> list[str]:
     return [file.file_path for file in review.files] or [review.file_path]
 
 
-def change_lines(waiting: Sequence[Review], unkept: Unkept, folder: str) -> Iterator[Line]:
-    """What waits for the person, then what is not kept: a heading for each turn and a line for each of its files."""
+def change_lines(waiting: Sequence[Review], unkept: Unkept, folder: str, most: int | None) -> Iterator[Line]:
+    """What waits for the person, then what is not kept: a heading for each turn and a line for each of its files.
+
+    Args: most: how many files of a turn to list; None for all.
+    """
     if waiting:
         yield [("Waiting for you", "name"), (f": {counted(len(waiting), 'edit')}", "plain")]
     for review in waiting:
@@ -178,20 +199,21 @@ def change_lines(waiting: Sequence[Review], unkept: Unkept, folder: str) -> Iter
                    (visible(session.label), "name"), (title, "plain")]  # fmt: skip
             paths = {file.file_path for file in turn.files}
             old_of = {path: old for path, old in old_names.items() if {path, old} <= paths and kinds[old] == "delete"}
+            files: list[Line] = []
             for file in turn.files:
                 if file.file_path in old_of.values():
                     continue  # the line of its new name stands for both
                 if (old := old_of.get(file.file_path)) is not None:
-                    yield plain(f"  R {shown_path(old, folder)} to {shown_path(file.file_path, folder)}")
+                    files.append(plain(f"  R {shown_path(old, folder)} to {shown_path(file.file_path, folder)}"))
                     continue
-                letter = _LETTERS[kinds[file.file_path]]
-                name = f"  {letter} {shown_path(file.file_path, folder)}  "
-                size: Line = [("(whole file)", "faint")]
+                name = f"  {_LETTERS[kinds[file.file_path]]} {shown_path(file.file_path, folder)}"
+                size: Line = [COLUMN, ("(whole file)", "faint")]
                 if not without_lines.issuperset(file.change_ids):
-                    size = _size(file.added, file.removed)
+                    size = _size_columns(file.added, file.removed)
                 shared = dict.fromkeys(labels.get(change_id, session.label) for change_id in file.change_ids)
                 by = "".join(f"  ({visible(label)})" for label in shared if label != session.label)
-                yield [(name, "plain"), *size, (by, "faint")]
+                files.append([(name, "plain"), *size, *([(by, "faint")] if by else [])])
+            yield from folded(files, most, f"`log {short_id(turn.turn_id)}`" if turn.turn_id is not None else "")
     if unkept.n_changes:
         n_changes, n_files = counted(unkept.n_changes, "change"), counted(unkept.n_files, "file")
         how = "To see them: fileops-server log ID; to decide: keep PATH or undo ID"
@@ -214,21 +236,62 @@ def detail_lines(entry: RecordEntry, folder: str) -> Iterator[Line]:
         yield plain(f"Note:    the content is not kept ({entry.content.replace('_', ' ')})")
 
 
-def diff_lines(diff: str, folder: str) -> Iterator[Line]:
-    """A unified diff with file names relative to the folder."""
+def diff_lines(diff: str, folder: str, width: int | None) -> Iterator[Line]:
+    """A unified diff with file names relative to the folder.
+
+    Args: width: of the terminal, at which changed words are marked, and what is far from them in a line longer than
+    two rows is left out; None if the lines are not for a person.
+    """
     lines = iter(diff.removesuffix("\n").split("\n") if diff else ())
     for line in lines:
         head = _HUNK.match(line)
         if head is None:
-            is_name = line.startswith(("--- ", "+++ "))
-            yield [(line[:4] + shown_path(_path_of(line[4:]), folder), "name")] if is_name else plain(visible(line))
+            word = next((word for word in _BEFORE_NAMES if line.startswith(word)), None)
+            is_name = word is not None
+            yield (
+                [(word + shown_path(_path_of(line[len(word) :]), folder), "name")] if is_name else plain(visible(line))
+            )
             continue
         yield [(visible(line), "hunk")]
         body = list(_body(lines, int(head[3] or 1), int(head[6] or 1)))
         if head[2] == head[5] == "1":
             body = _without_mark(body)
-        for shown in _without_line_ends(body):
-            yield [(visible(shown), _STYLES.get(shown[:1], "plain"))]
+        body = [visible(shown) for shown in _without_line_ends(body)]
+        if width is None:
+            yield from ([(shown, _STYLES.get(shown[:1], "code"))] for shown in body)
+        else:
+            yield from _with_words(body, width)
+
+
+def _with_words(body: Sequence[str], width: int) -> Iterator[Line]:
+    """The lines of a hunk. The words in which a removed line and the added one in its place differ are marked."""
+    at = 0
+    while at < len(body):
+        n_old = _n_with_sign(body, at, "-")
+        n_new = _n_with_sign(body, at + n_old, "+")
+        if n_old + n_new == 0:
+            yield [(body[at], "code")]
+            at += 1
+            continue
+        old, new = body[at : at + n_old], body[at + n_old : at + n_old + n_new]
+        pairs = [changed_words(before[1:], after[1:]) for before, after in zip(old, new, strict=False)]
+        for n, line in enumerate(old):
+            yield _diff_line(line, pairs[n][0] if n < len(pairs) else (), width)
+        for n, line in enumerate(new):
+            yield _diff_line(line, pairs[n][1] if n < len(pairs) else (), width)
+        at += n_old + n_new
+
+
+def _n_with_sign(body: Sequence[str], at: int, sign: str) -> int:
+    return next((n for n, line in enumerate(body[at:]) if line[:1] != sign), len(body) - at)
+
+
+def _diff_line(line: str, runs: Sequence[Run], width: int) -> Line:
+    style = _STYLES[line[:1]]
+    if cells(line) > 2 * width:
+        runs = shortened(runs)
+    words = [(run.text, f"{style}-word" if run.is_changed else style) for run in runs]
+    return [(line[:1], style), *(words or [(line[1:], style)])]
 
 
 def reversed_diff(diff: str) -> str:
@@ -246,6 +309,12 @@ def reversed_diff(diff: str) -> str:
         elif line.startswith(("--- ", "old mode ")):  # the new name or mode follows
             after, n_chars = next(lines), 4 if line.startswith("-") else 9
             result += (line[:n_chars] + after[n_chars:], after[:n_chars] + line[n_chars:])
+        elif line.startswith("rename from "):
+            after = next(lines)
+            result += (
+                "rename from " + after.removeprefix("rename to "),
+                "rename to " + line.removeprefix("rename from "),
+            )
         elif line.startswith("new file mode "):
             result.append("deleted" + line.removeprefix("new"))
         else:
@@ -312,25 +381,26 @@ def blame_lines(lines: Sequence[BlamedLines], texts: Sequence[str]) -> Iterator[
             yield [
                 (f"{entry_id:<{SHOWN_ID_CHARS}}", "id"),
                 (f"  {moment:<8}  {label:<{width}}  ", "faint"),
-                (f"{number:>4}) {visible(texts[number - 1])}", "plain"),
+                (f"{number:>4}) {visible(texts[number - 1])}", "code"),
             ]
 
 
-def rewind_lines(rewind: Rewind, folder: str, done: str) -> Iterator[Line]:
-    """What a rewind did or would do. done: "undone", or "redone" if the rewind is of an undo."""
+def rewind_lines(rewind: Rewind, folder: str, done: str, most: int | None) -> Iterator[Line]:
+    """What a rewind did or would do.
+
+    Args: done: "undone", or "redone" if the rewind is of an undo. most: how many files to list; None for all.
+    """
     is_partial = rewind.n_undone == 0 and len(rewind.files) > 0
     changes = "Parts of changes" if is_partial else counted(rewind.n_undone, "change")
     verb = "would be" if rewind.dry_run else "was" if rewind.n_undone == 1 else "were"
     yield plain(f"{changes} in {counted(len(rewind.files), 'file')} {verb} {done}.")
-    for file in rewind.files:
+    files: list[Line] = []
+    for file in shown_files(rewind.files):
         outcome = "" if file.outcome == "modified" else f"  ({file.outcome})"
-        yield [
-            (f"  {shown_path(file.file_path, folder)}  ", "plain"),
-            (f"+{file.added}", "added"),
-            (" ", "plain"),
-            (f"-{file.removed}", "removed"),
-            (outcome, "faint"),
-        ]
+        old = "" if file.moved_from is None else f"{shown_path(file.moved_from, folder)} to "
+        name, size = (f"  {old}{shown_path(file.path, folder)}", "plain"), _size_columns(file.added, file.removed)
+        files.append([name, *size, *([(outcome, "faint")] if outcome else [])])
+    yield from folded(files, most, "")
     for conflict in rewind.conflicts:
         yield [(_conflict(conflict, folder), "warning")]
 

@@ -131,8 +131,8 @@ class KeepParams(Params, frozen=True, kw_only=True):
 class UndoKeepParams(Params, frozen=True, kw_only=True):
     """Undoes a keep: what it kept can be kept or undone again."""
 
-    keep_id: str
-    """The id that `fileops/keep` returned."""
+    keep_id: str | None = None
+    """The id that `fileops/keep` returned; without one, the newest keep in the client's folders is meant."""
 
 
 class ForgetRecordParams(Params, frozen=True, kw_only=True):

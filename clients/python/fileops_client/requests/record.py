@@ -147,15 +147,15 @@ class RecordRequests(Sender):
         )
         return msgspec.convert(await self.request("fileops/keep", params), Keep)
 
-    async def undo_keep(self, keep_id: str) -> UndoneKeep:
+    async def undo_keep(self, keep_id: str | None = None) -> UndoneKeep:
         """Undo a keep: its places are listed by `unkept` again.
 
         Args:
-            keep_id: from the result of `keep`.
+            keep_id: from the result of `keep`; None: the newest one in this client's folders.
 
-        Raises: ResponseError if there is none with this id.
+        Raises: ResponseError if there is none.
         """
-        return msgspec.convert(await self.request("fileops/undoKeep", {"keep_id": keep_id}), UndoneKeep)
+        return msgspec.convert(await self.request("fileops/undoKeep", given(keep_id=keep_id)), UndoneKeep)
 
     async def forget_record(self, *, file_path: FilePath | None = None, all: bool | None = None) -> int:  # noqa: A002
         """Delete what is recorded; return the number of entries. They cannot be undone then.

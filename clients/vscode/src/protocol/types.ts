@@ -2748,8 +2748,8 @@ export interface UndoKeepParams {
   workDoneToken?: string | number | null;
   /** Ignored: results are not sent in parts. */
   partialResultToken?: string | number | null;
-  /** The id that `fileops/keep` returned. */
-  keep_id: string;
+  /** The id that `fileops/keep` returned; without one, the newest keep in the client's folders is meant. */
+  keep_id?: string | null;
 }
 /** What is no longer kept. */
 export interface UndoKeepResult {

@@ -5,7 +5,7 @@ lines, the newlines before the last change are counted once. Lines are split as 
 """
 
 from collections.abc import Iterator, Sequence
-from itertools import compress
+from itertools import compress, islice, takewhile
 from operator import eq
 from typing import Literal
 
@@ -14,12 +14,23 @@ import xxhash
 from fileops.core.diff.lines import positional_ranges
 from fileops.core.diff.regions import CONTEXT_LINES, Region, regions
 from fileops.core.pausing import Check, unchecked
-from fileops.core.text import cut, decode_for_display, decode_part, line_end, line_start, numbered, split_lines
+from fileops.core.text import (
+    cut,
+    decode_for_display,
+    decode_part,
+    line_end,
+    line_start,
+    n_shared,
+    numbered,
+    split_lines,
+)
 from fileops.model.edits import Change, Hunk, HunkLine, Operation, Splice
 from fileops.model.files import TextFormat
 from fileops.model.settings import Limits
 
 MAX_LINE_CHARS = 2000  # in diff and hunks; fixed, because a cut diff does not apply
+
+CHARS_AROUND = 200  # of a long line, before and after its first difference at least
 
 Kind = Literal[" ", "-", "+"]
 
@@ -66,6 +77,7 @@ class _DiffBuilder:
         self._with_snippet = with_snippet
         self._exact = fmt.encoding == "utf-8"
         self._truncated = False
+        self._has_long = False  # whether the hunk has a line that is cut
         self._is_full = False
         self._hunks: list[Hunk] = []
         self._snippet: list[str] = []
@@ -138,6 +150,9 @@ class _DiffBuilder:
         self._put(" ", below)
         self._is_open = False
         lines, self._lines = self._lines, []
+        if self._has_long:
+            self._truncated, self._has_long = True, False
+            lines = list(_cut_lines(lines))
         digest, self._digest = self._digest, xxhash.xxh3_64()
         if not lines:
             return
@@ -195,16 +210,13 @@ class _DiffBuilder:
             text = decode_for_display(lines)
         texts = text.split("\n")
         last = texts.pop()
-        if len(text) > MAX_LINE_CHARS and max(map(len, texts), default=0) > MAX_LINE_CHARS:
-            texts = [self._fitting_line(line) for line in texts]
+        self._has_long = self._has_long or (
+            len(text) > MAX_LINE_CHARS and max(map(len, [*texts, last])) > MAX_LINE_CHARS
+        )
         rows = [HunkLine(kind, line) for line in texts]
         if last:
-            rows.append(HunkLine(kind, self._fitting_line(last), no_newline=True))
+            rows.append(HunkLine(kind, last, no_newline=True))
         return rows
-
-    def _fitting_line(self, line: str) -> str:
-        self._truncated = self._truncated or len(line) > MAX_LINE_CHARS
-        return cut(line, MAX_LINE_CHARS)
 
     def _put_pairs(self, region: Region) -> None:
         """Put equal lines as context, and the changed lines between two of them as a block."""
@@ -239,6 +251,30 @@ class _DiffBuilder:
             if left < 0:
                 return lines[:index]
         return lines
+
+
+def _cut_lines(lines: Sequence[HunkLine]) -> Iterator[HunkLine]:
+    """Cut long lines, a removed line and the added one in its place so that both show where they begin to differ."""
+    at = 0
+    while at < len(lines):
+        removed = list(takewhile(lambda line: line.kind == "-", islice(lines, at, None)))
+        added = list(takewhile(lambda line: line.kind == "+", islice(lines, at + len(removed), None)))
+        if not removed and not added:
+            yield _cut_line(lines[at], 0)
+            at += 1
+            continue
+        starts = [n_shared(old.text, new.text) for old, new in zip(removed, added, strict=False)]
+        for side in (removed, added):
+            yield from (_cut_line(line, starts[n] if n < len(starts) else 0) for n, line in enumerate(side))
+        at += len(removed) + len(added)
+
+
+def _cut_line(line: HunkLine, first_difference: int) -> HunkLine:
+    if len(line.text) <= MAX_LINE_CHARS:
+        return line
+    n_before = 0 if first_difference <= MAX_LINE_CHARS - CHARS_AROUND else first_difference - CHARS_AROUND
+    notice = f"(the first {n_before} characters of this line are truncated) ..." if n_before else ""
+    return HunkLine(line.kind, notice + cut(line.text[n_before:], MAX_LINE_CHARS), line.no_newline)
 
 
 def _runs(old: Sequence[bytes], new: Sequence[bytes]) -> Iterator[tuple[Kind, Sequence[bytes]]]:

@@ -247,7 +247,8 @@ def failure_message(error: FileOpsError) -> str:
         case errors.ValidationFailed(validator=validator, reason=reason):
             return f"The validator {validator} refuses the edit: {' '.join(reason.split()).rstrip('.')}."
         case errors.Rejected(what="edit", reason=reason) if reason:
-            return f"The proposed edit was rejected: {reason}"
+            end = "" if reason.rstrip().endswith((".", "!", "?")) else "."  # what to do next follows
+            return f"The proposed edit was rejected: {reason}{end}"
         case errors.NobodyDecided(what="command"):
             return "Nobody decided about this command: the question was closed without an answer."
         case errors.NobodyDecided(editor_left=True):

@@ -397,13 +397,13 @@ class ClientHistory:
 
         return await self._run(work, is_settled=True)
 
-    async def undo_keep(self, keep_id: str) -> KeepOutcome:
-        """Undo a keep. Raises: NotRecorded, UnknownTarget."""
+    async def undo_keep(self, keep_id: str | None) -> KeepOutcome:
+        """Undo a keep, or the newest one in the client's folders. Raises: NotRecorded, UnknownTarget."""
 
         def work(places: "UnkeptPlaces") -> KeepOutcome:
             with self._workspace.deciding:
                 self._workspace.settle_record()
-                outcome = places.undo_keep(keep_id)
+                outcome = places.undo_keep(keep_id, self._scope())
             self._workspace.on_keeping(outcome.paths)
             return outcome
 

@@ -329,22 +329,27 @@ class UnkeptPlaces(Struct, frozen=True):
         return groups
 
     def with_renames(self, change_ids: Collection[str], *, undoable: bool = False) -> tuple[str, ...]:
-        """Return the changes, and of each file that an agent renamed also that its old name is gone.
+        """Return the changes, and of each file that an agent renamed what belongs to its other name.
 
-        A rename is decided as one: without this, an undo of the new name would leave neither file.
+        A rename is decided as one: without this, an undo of the new name would leave neither file, and one of the old
+        name both.
 
         Args: undoable: only of those that can be undone as a whole.
         """
         lineages, ids = Lineages(self.store, _is_rename), dict.fromkeys(change_ids)
         for path, named in self.paths_of(change_ids).items():
             arrivals = {entry.entry_id: entry for entry in lineages.of(path) if _is_arrival(entry)}
-            if not arrivals:
+            departures = {entry.entry_id: entry for entry in lineages.of(path) if _is_departure(entry)}
+            if not arrivals and not departures:
                 continue
             for found in self._places_in(lineages.of(path), self._read(path)):
                 if found.change.change_id not in named or (undoable and not found.change.undoable):
                     continue
                 for entry_id in arrivals.keys() & set(found.change.entry_ids):
                     ids |= dict.fromkeys(self._departures(lineages, arrivals[entry_id]))
+                for entry_id in departures.keys() & set(found.change.entry_ids):
+                    arrived = self._arrived(lineages, departures[entry_id])
+                    ids |= dict.fromkeys(each.change_id for each in arrived if each.undoable or not undoable)
         return tuple(ids)
 
     def _departures(self, lineages: Lineages, arrival: Entry) -> Iterator[str]:
@@ -355,6 +360,14 @@ class UnkeptPlaces(Struct, frozen=True):
         for found in self._places_in(lineages.of(departure.path), self._read(departure.path)):
             if departure.entry_id in found.change.entry_ids:
                 yield found.change.change_id
+
+    def _arrived(self, lineages: Lineages, departure: Entry) -> list[UnkeptChange]:
+        """Return what is not decided in the file that has the new name: that it is there, and the edits in it."""
+        arrival = self.store.other_half(departure)
+        if arrival is None or not _is_arrival(arrival):
+            return []
+        path = lineages.present_path(arrival)
+        return [found.change for found in self._places_in(lineages.of(path), self._read(path))]
 
     # --- keep and undo -----------------------------------------------------------------------------------------
 
@@ -372,16 +385,26 @@ class UnkeptPlaces(Struct, frozen=True):
         if request.file_path is not None:
             folder = request.file_path
             entries = [entry for entry in entries if is_inside(folder, lineages.present_path(entry))]
-            left = (self.store.other_half(entry) for entry in entries if _is_arrival(entry))
-            entries = [*entries, *(entry for entry in left if entry is not None and not entry.kept)]
+            halves = (self.store.other_half(entry) for entry in entries if _is_arrival(entry) or _is_departure(entry))
+            for half in [half for half in halves if half is not None]:
+                of_file = lineages.of(lineages.present_path(half)) if _is_arrival(half) else [half]
+                entries += (entry for entry in of_file if not entry.kept and is_by_agent(entry.by))
+            entries = list({entry.entry_id: entry for entry in entries}.values())
         elif request.entry_ids is None:
             entries = [entry for entry in entries if _is_in(lineages.present_path(entry), request.folders)]
         paths = set(map(lineages.present_path, {entry.path: entry for entry in entries}.values()))
         n_entries = self.store.keep(keep_id, [entry.entry_id for entry in entries])
         return KeepOutcome(keep_id=keep_id if n_entries else None, n_entries=n_entries, paths=frozenset(paths))
 
-    def undo_keep(self, keep_id: str) -> KeepOutcome:
-        """Undo a keep, as far as it is still in force. Raises: UnknownTarget."""
+    def undo_keep(self, keep_id: str | None, folders: tuple[str, ...] | None = None) -> KeepOutcome:
+        """Undo a keep, as far as it is still in force. Raises: UnknownTarget.
+
+        Args: folders: without an id, the newest keep in one of these is meant.
+        """
+        if keep_id is None:
+            keep_id = next((kept for kept, path in self.store.keeps() if _is_in(path, folders)), None)
+        if keep_id is None:
+            raise UnknownTarget(explanation="nothing was kept here, or it was undone")
         try:
             entries, n_entries, n_changes = self.store.undo_keep(keep_id)
         except UnknownId as fault:
@@ -518,6 +541,11 @@ def _is_open(entry: Entry) -> bool:
 def _is_arrival(entry: Entry) -> bool:
     """Whether an agent gave a file this name, and that is not decided."""
     return _is_open(entry) and entry.kind == "create" and entry.moved_from is not None
+
+
+def _is_departure(entry: Entry) -> bool:
+    """Whether an agent took this name from a file, and that is not decided."""
+    return _is_open(entry) and entry.kind == "delete" and entry.moved_to is not None
 
 
 def _is_rename(entry: Entry) -> bool:

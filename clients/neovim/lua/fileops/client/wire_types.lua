@@ -1194,7 +1194,7 @@
 ---@field validator? string The validator that refused the text.
 
 ---@class (exact) fileops.wire.UndoKeepParams Undoes a keep: what it kept can be kept or undone again.
----@field keep_id string The id that `fileops/keep` returned.
+---@field keep_id? string The id that `fileops/keep` returned; without one, the newest keep in the client's folders is meant.
 
 ---@class (exact) fileops.wire.UndoKeepResult What is no longer kept.
 ---@field n_entries integer How many entries' `kept` changed.
