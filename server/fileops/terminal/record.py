@@ -480,7 +480,7 @@ async def _undo_unkept(client: FileOpsClient, options: argparse.Namespace) -> in
     if not ids:
         where = "there" if names else "here"
         raise NotDone(f"There is nothing to undo: all changes by agents {where} are kept or undone.")
-    status = await _rewound(client, options, {"change_ids": ids})
+    status = await _rewound(client, options, {"change_ids": ids}, n_changes=len(_counted(files, only_undoable=True)))
     if status not in {DONE, LEFT} or not any(unkept.truncated for unkept in lists):
         return status
     n_files = len({file.file_path for file in files if file.changes})
@@ -497,8 +497,13 @@ async def _redo(client: FileOpsClient, options: argparse.Namespace) -> int:
     return await _rewound(client, options, found.target)
 
 
-async def _rewound(client: FileOpsClient, options: argparse.Namespace, target: Target) -> int:
-    """Show the preview, ask, and rewind. Raises: Misused, NotDone, UNREACHABLE."""
+async def _rewound(
+    client: FileOpsClient, options: argparse.Namespace, target: Target, n_changes: int | None = None
+) -> int:
+    """Show the preview, ask, and rewind. Raises: Misused, NotDone, UNREACHABLE.
+
+    Args: n_changes: how many changes of the lists it is; None if it is not about what the lists have.
+    """
     can_ask = sys.stdin.isatty() and sys.stdout.isatty()
     if not (options.yes or options.dry_run or can_ask):
         raise Misused("Without a terminal you cannot be asked: give --yes, or --dry-run to see what would be done.")
@@ -521,15 +526,15 @@ async def _rewound(client: FileOpsClient, options: argparse.Namespace, target: T
         )
 
     if options.yes and not options.dry_run:
-        return _print_rewind(options, await rewind(plan, dry_run=False))
+        return _print_rewind(options, await rewind(plan, dry_run=False), n_changes)
     preview = await rewind(plan, dry_run=True)
     if options.dry_run or preview.error is not None:
-        return _print_rewind(options, preview)
+        return _print_rewind(options, preview, n_changes)
     question = "Redo this?" if options.command == "redo" else "Undo this?"
-    lines = list(rewind_lines(preview, os.getcwd(), _done_by(options), fold_at()))
+    lines = list(rewind_lines(preview, os.getcwd(), _done_by(options), fold_at(), n_changes))
     if not _confirmed(question, lines, list(_diffs(preview))):
         raise NotDone(f"Nothing was {_done_by(options)}.")
-    return _print_rewind(options, await rewind(preview.plan, dry_run=False), lines)
+    return _print_rewind(options, await rewind(preview.plan, dry_run=False), n_changes, lines)
 
 
 def _done_by(options: argparse.Namespace) -> str:
@@ -573,12 +578,14 @@ def _diffs(rewind: Rewind) -> list[Line]:
     return [line for file in shown_files(rewind.files) for line in diff_lines(file.diff, os.getcwd(), width)]
 
 
-def _print_rewind(options: argparse.Namespace, rewind: Rewind, previewed: Sequence[Line] = ()) -> int:
+def _print_rewind(
+    options: argparse.Namespace, rewind: Rewind, n_changes: int | None, previewed: Sequence[Line] = ()
+) -> int:
     """Args: previewed: what the person has just seen and confirmed. Of a long report they need the first line only."""
     if options.json:
         _print(options, msgspec.to_builtins(rewind))
     elif rewind.error is None:
-        lines = list(rewind_lines(rewind, os.getcwd(), _done_by(options), fold_at()))
+        lines = list(rewind_lines(rewind, os.getcwd(), _done_by(options), fold_at(), n_changes))
         if lines[1:] == previewed[1:]:
             del lines[1:]
         if rewind.rewind_id is not None:
@@ -635,13 +642,20 @@ def _fewer(before: Unkept, after: Unkept) -> tuple[int, int]:
     if before.truncated:
         return before.n_changes - after.n_changes, before.n_files - after.n_files
     left = {change.change_id for file in after.files for change in file.changes}
-    gone = [
-        (file.file_path, change.change_id)
-        for file in before.files
+    gone = [path for change_id, path in _counted(before.files).items() if change_id not in left]
+    return len(gone), len(set(gone))
+
+
+def _counted(files: Iterable[UnkeptFile], *, only_undoable: bool = False) -> dict[str, str]:
+    """The paths of these changes by their ids. A rename counts as a change of the new name only."""
+    listed = list(files)
+    old_names = {file.moved_from for file in listed if file.changes}
+    return {
+        change.change_id: file.file_path
+        for file in listed
         for change in file.changes
-        if change.change_id not in left
-    ]
-    return len(gone), len({path for path, _ in gone})
+        if not (file.operation == "delete" and file.file_path in old_names) and (change.undoable or not only_undoable)
+    }
 
 
 async def _changes(client: FileOpsClient, options: argparse.Namespace) -> int:

@@ -385,17 +385,22 @@ def blame_lines(lines: Sequence[BlamedLines], texts: Sequence[str]) -> Iterator[
             ]
 
 
-def rewind_lines(rewind: Rewind, folder: str, done: str, most: int | None) -> Iterator[Line]:
+def rewind_lines(
+    rewind: Rewind, folder: str, done: str, most: int | None, n_changes: int | None = None
+) -> Iterator[Line]:
     """What a rewind did or would do.
 
     Args: done: "undone", or "redone" if the rewind is of an undo. most: how many files to list; None for all.
+    n_changes: as lists count them; by default as the record does, which has an entry for each edit of the same text.
     """
     is_partial = rewind.n_undone == 0 and len(rewind.files) > 0
-    changes = "Parts of changes" if is_partial else counted(rewind.n_undone, "change")
-    verb = "would be" if rewind.dry_run else "was" if rewind.n_undone == 1 else "were"
-    yield plain(f"{changes} in {counted(len(rewind.files), 'file')} {verb} {done}.")
+    n_undone = n_changes or rewind.n_undone
+    changes = "Parts of changes" if is_partial else counted(n_undone, "change")
+    verb = "would be" if rewind.dry_run else "was" if n_undone == 1 else "were"
+    in_files = shown_files(rewind.files)
+    yield plain(f"{changes} in {counted(len(in_files), 'file')} {verb} {done}.")
     files: list[Line] = []
-    for file in shown_files(rewind.files):
+    for file in in_files:
         outcome = "" if file.outcome == "modified" else f"  ({file.outcome})"
         old = "" if file.moved_from is None else f"{shown_path(file.moved_from, folder)} to "
         name, size = (f"  {old}{shown_path(file.path, folder)}", "plain"), _size_columns(file.added, file.removed)

@@ -288,7 +288,8 @@ async def test_rename_by_an_agent_is_kept_as_one_by_its_new_name(recording: Reco
     assert (await _listed(recording)).n_files == 0
     assert kept.keep_id is not None
     await recording.bench.service.history.undo_keep(kept.keep_id)
-    assert (await _listed(recording)).n_files == 2
+    listed = await _listed(recording)
+    assert (listed.n_changes, listed.n_files, len(listed.files)) == (1, 1, 2)
 
 
 async def test_checkout_of_another_branch_and_back_keeps_what_is_not_kept(recording: Recording) -> None:

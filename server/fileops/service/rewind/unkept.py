@@ -114,17 +114,23 @@ class UnkeptPlaces(Struct, frozen=True):
             in_git = self.committed.states_of(paths, with_bit=with_bit)
         files = (self._file(each, lineage, session_id, turn_id, in_git) for each, lineage in lineages.items())
         found = [file for file in files if file is not None]
-        with_changes = [file for file in found if file.changes]
+        left = self._left_names(found)
+        with_changes = [file for file in found if file.changes and file.file_path not in left]
         listed = sorted(found, key=lambda file: not file.changes)[:MAX_FILES]  # what is only undone may be left out
         return UnkeptResult(
             n_files=len(with_changes),
-            n_changes=sum(len(file.changes) for file in found),
+            n_changes=sum(len(file.changes) for file in with_changes),
             added=sum(file.added for file in found),
             removed=sum(file.removed for file in found),
             files=tuple(sorted(listed, key=lambda file: file.file_path)),
-            sessions=tuple(self._sessions([file for file in listed if file.changes])),
+            sessions=tuple(self._sessions([file for file in listed if file.changes], left)),
             truncated=len(found) > len(listed),
         )
+
+    def _left_names(self, files: Sequence[UnkeptFile]) -> set[str]:
+        """Return the old names of the renamed files among these: a rename counts as one change of one file."""
+        gone = {file.file_path for file in files if file.operation == "delete"}
+        return {file.moved_from for file in files if file.changes and file.moved_from in gone}
 
     def _paths(self, folders: tuple[str, ...] | None) -> list[str]:
         """Return the present paths, sorted, of files with entries that are not kept or were undone."""
@@ -166,10 +172,10 @@ class UnkeptPlaces(Struct, frozen=True):
             undone=undone,
         )
 
-    def _sessions(self, files: Sequence[UnkeptFile]) -> Iterator[UnkeptSession]:
+    def _sessions(self, files: Sequence[UnkeptFile], left: Collection[str]) -> Iterator[UnkeptSession]:
         """Group the changes of the files in a tree.
 
-        If the author is unsure, each possible name gets its own branch.
+        If the author is unsure, each possible name gets its own branch. left: old names, which are not counted.
         """
         found = [(change, file.file_path) for file in files for change in file.changes]
         newest_first = sorted(found, key=lambda pair: pair[0].time, reverse=True)
@@ -178,7 +184,7 @@ class UnkeptPlaces(Struct, frozen=True):
             turns = branches.setdefault((change.session_id or _label(change.by), change.session_id), {})
             turns.setdefault(change.turn_id, []).append((change, path))
         for (_, session_id), turns in branches.items():
-            nodes = tuple(self._turn(turn_id, turns[turn_id]) for turn_id in turns)
+            nodes = tuple(self._turn(turn_id, turns[turn_id], left) for turn_id in turns)
             (newest, _), *_ = next(iter(turns.values()))
             yield UnkeptSession(
                 session_id=None if session_id is None else SessionName(session_id),
@@ -190,7 +196,9 @@ class UnkeptPlaces(Struct, frozen=True):
                 turns=nodes,
             )
 
-    def _turn(self, turn_id: str | None, found: Sequence[tuple[UnkeptChange, str]]) -> UnkeptTurn:
+    def _turn(
+        self, turn_id: str | None, found: Sequence[tuple[UnkeptChange, str]], left: Collection[str]
+    ) -> UnkeptTurn:
         in_files = sorted(found, key=lambda pair: (pair[1], pair[0].start_line))
         by_path = groupby(in_files, lambda pair: pair[1])
         files = tuple(_of_file(path, [change for change, _ in of_path]) for path, of_path in by_path)
@@ -199,7 +207,7 @@ class UnkeptPlaces(Struct, frozen=True):
             turn_id=turn_id,
             title=None if turn is None else turn.title,
             began=None if turn is None else turn.began,
-            n_changes=len(found),
+            n_changes=sum(file.n_changes for file in files if file.file_path not in left),
             added=sum(file.added for file in files),
             removed=sum(file.removed for file in files),
             change_ids=tuple(change_id for file in files for change_id in file.change_ids),
