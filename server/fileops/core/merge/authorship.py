@@ -1,22 +1,24 @@
-"""Finds which change wrote each word of a file, and which places some of the changes still account for. Pure.
+"""Finds which change wrote each line of a file, and which places some of the changes still account for. Pure.
 
-Both are read off the pieces of the content (pieces.py). A piece without text marks a place where its owner deleted
-something.
+The lines are read off the story of the file (core/story), the places off the pieces of the content (pieces.py), where a
+piece without text marks a place where its owner deleted something.
 """
 
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from itertools import accumulate, pairwise
+from itertools import accumulate
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fileops.core.diff.contents import is_blank, line_spans
+from fileops.core.diff.contents import is_blank
 from fileops.core.diff.lines import changed_ranges
 from fileops.core.merge.pieces import Piece, between, pieces_of
 from fileops.core.merge.texts import ContentOf, StepTexts
-from fileops.core.text import detect_format, newline_of, split_lines
+from fileops.core.story.story import story_of
+from fileops.core.story.views import writers_of_lines
+from fileops.core.text import detect_format, split_lines
 from fileops.model.files import TextFormat
 from fileops.model.rewind import FileStep
 
@@ -54,16 +56,17 @@ def owners_of_lines(
     present: bytes,
     content_of: ContentOf,
     undoes: Mapping[str, Collection[str]] | None = None,
+    tool_edits: Collection[str] = (),
 ) -> list[OwnedLines]:
     """Return who last changed each line, top to bottom. A line belongs to the newest change of a word in it.
 
-    steps: oldest first. content_of: see rewind_file. undoes: for steps that are undos, the steps that they undid: text
-    that an undo restores belongs to its earlier owner.
+    steps: oldest first. content_of: see rewind_file. undoes, tool_edits: see story_of. Text that was there before
+    belongs to its earlier owner, if an undo, git or a person brings it back.
     """
-    pieces = pieces_of(steps, present, StepTexts(content_of), undoes or {})
+    story = story_of(steps, present, StepTexts(content_of), undoes or {}, tool_edits=tool_edits)
     result: list[OwnedLines] = []
-    for number, owner in enumerate(_newest_by_line(pieces, present), 1):
-        entry_id = None if owner < 0 else steps[owner].step_id
+    for number, event in enumerate(writers_of_lines(story.vector, present, story.texts, story.undos), 1):
+        entry_id = story.entry_ids[event]
         if result and result[-1].entry_id == entry_id:
             result[-1] = OwnedLines(result[-1].first_line, result[-1].n_lines + 1, entry_id)
         else:
@@ -270,29 +273,6 @@ def _lines(data: bytes, fmt: TextFormat) -> list[bytes]:
 # --- lines ------------------------------------------------------------------------------------------------------------
 
 
-def _newest_by_line(pieces: Sequence[Piece], present: bytes) -> list[int]:
-    """Return the newest owner of a word of each line. A deletion counts for the line that contains it."""
-    fmt = detect_format(present)
-    spans = _lines_with_text(present, fmt)
-    owners = [-1] * len(spans)
-    after_last_line = len(present) if present.endswith(newline_of(fmt)) else None  # inside no line
-    line = at = 0
-    for piece in pieces:
-        stop = at + piece.n_bytes
-        while line < len(spans) - 1 and at >= spans[line + 1]:
-            line += 1
-        if piece.n_bytes == 0:
-            if line < len(spans) and spans[line] < at and at != after_last_line:
-                owners[line] = max(owners[line], piece.owner)
-        else:
-            number = line
-            while number < len(spans) and (number == line or spans[number] < stop):
-                owners[number] = max(owners[number], piece.owner)
-                number += 1
-        at = stop
-    return owners
-
-
 def _owners_by_line(pieces: Sequence[Piece], present: bytes) -> list[set[int]]:
     """Return the owners of the text of each line; whitespace and newlines do not count."""
     fmt = detect_format(present)
@@ -308,10 +288,3 @@ def _owners_by_line(pieces: Sequence[Piece], present: bytes) -> list[set[int]]:
                 owners[line].add(piece.owner)
             start, line = stops[line], line + 1
     return owners
-
-
-def _lines_with_text(data: bytes, fmt: TextFormat) -> list[int]:
-    """Return the starts of all lines, without the empty one after a final newline."""
-    starts = [line.start for line in line_spans(data, fmt) if line.start < line.stop or line.start < len(data)]
-    assert all(first < second for first, second in pairwise(starts))
-    return starts

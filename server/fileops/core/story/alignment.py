@@ -4,15 +4,15 @@ Text that a known content also has keeps its writer. The event that led to the n
 """
 
 from bisect import bisect_right
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import accumulate
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from fileops.core.diff.contents import changed_words, words_of
+from fileops.core.diff.lines import changed_ranges
 from fileops.core.story.spans import Pair, Span, Texts, Vector, weave
-from fileops.core.text import detect_format
+from fileops.core.text import detect_format, newline_of, split_lines
 from fileops.model.edits import Splice
 from fileops.model.files import TextFormat
 
@@ -58,7 +58,7 @@ def applied_to_both(present: Vector, other: Vector, data: bytes, event: int, tex
     """Return the vector of a content that has text of the present and of another known content, as after a merge."""
     pairs = weave(present, other)
     parts = [texts.of(_either(pair)) if any(map(_is_there, pair)) else b"" for pair in pairs]
-    splices = _splices_by_words(parts, data)
+    splices = splices_by_words(parts, data)
     made = _Made(event, texts)
     at, growth, waiting = 0, 0, list(reversed(splices))
     for pair, part in zip(pairs, parts, strict=True):
@@ -82,6 +82,58 @@ def applied_to_both(present: Vector, other: Vector, data: bytes, event: int, tex
         made.insert(splice.new, splice.start + growth, None)
         growth += len(splice.new) - (splice.end - splice.start)
     return made.aligned()
+
+
+def reordered(vector: Vector, data: bytes, texts: Texts) -> Vector:
+    """Return the vector with those lines moved, and then those words, that the content has at other places.
+
+    Removed text moves with what follows it.
+    """
+    fmt = TextFormat(encoding=detect_format(data).encoding)
+    lines, words = split_lines(data, fmt), words_of(data, fmt)
+    by_lines = _moved(list(_units(vector, texts, lambda text: split_lines(text, fmt), newline_of(fmt))), lines)
+    return _moved(list(_units(by_lines, texts, lambda text: words_of(text, fmt))), words)
+
+
+def _moved(units: Sequence[tuple[bytes, list[Span]]], new: Sequence[bytes]) -> Vector:
+    old = [text for text, _ in units]
+    ranges = changed_ranges(old, new)
+    loose: dict[bytes, list[int]] = {}  # what is at another place, or nowhere
+    for i, i_stop, _, _ in ranges:
+        for n in range(i, i_stop):
+            if old[n].strip():
+                loose.setdefault(old[n], []).append(n)
+    moves = {
+        i_stop: [loose[text].pop(0) for text in new[j:j_stop] if loose.get(text)] for _, i_stop, j, j_stop in ranges
+    }
+    moving = {n for numbers in moves.values() for n in numbers}
+    result: list[Span] = []
+    for n in range(len(units) + 1):
+        staying = (n,) if n < len(units) and n not in moving else ()
+        for unit in (*moves.get(n, ()), *staying):
+            result += units[unit][1]
+    return tuple(result)
+
+
+def _units(
+    vector: Vector, texts: Texts, split: Callable[[bytes], Sequence[bytes]], end: bytes = b""
+) -> Iterator[tuple[bytes, list[Span]]]:
+    """Yield the lines or words of the content, each with its spans. Args: end: with which each of them ends."""
+    text, spans = b"", list[Span]()
+    for span in vector:
+        if span.removers:
+            spans.append(span)
+            continue
+        at = 0
+        for part in split(texts.of(span)):
+            text += part
+            spans.append(span.part(at, at + len(part)))
+            at += len(part)
+            if part.endswith(end):
+                yield text, spans
+                text, spans = b"", []
+    if spans:
+        yield text, spans
 
 
 class _Reader:
@@ -176,14 +228,14 @@ class _Made:
 
 def _removed_again(span: Span, event: int, cancelled: Collection[int]) -> Span:
     """What others had brought back in place of text that is there again is removed as it was before."""
-    pairs = [pair for pair in span.returns if pair[0] in cancelled]
-    if span.removers != (event,) or not pairs:
+    returned_by = [by for by, undone in span.effects if undone and by in cancelled]
+    if span.removers != (event,) or not returned_by:
         return span
-    removers = tuple(removal for _, removals in pairs for removal in removals)
-    return replace(span, removers=removers, returns=tuple(pair for pair in span.returns if pair not in pairs))
+    again = span.with_effects(span.effects[:-1]).cancelled(event, returned_by)
+    return again if again.removers else span
 
 
-def _splices_by_words(parts: Sequence[bytes], data: bytes) -> list[Splice]:
+def splices_by_words(parts: Sequence[bytes], data: bytes) -> list[Splice]:
     """Return splices of whole words over the joined parts that make the content of them."""
     fmt = TextFormat(encoding=detect_format(data).encoding)
     old, new = [word for part in parts for word in words_of(part, fmt)], words_of(data, fmt)
@@ -216,4 +268,4 @@ def _joined(pair: Pair, start: int, stop: int, event: int, *, is_removed: bool) 
         return _either((now, then)).removed(event)
     if now.removers or then is None or not then.removers:
         return now.removed(event)
-    return replace(now, removers=then.removers)
+    return then

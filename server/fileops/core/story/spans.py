@@ -6,26 +6,30 @@ change to another one, and vectors can be stored, compared and forgotten one by 
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 OLDER = 0  # the event that wrote what is older than all changes
+_ABSENT = -1  # instead of an event: the content never had this text before
+
+
+Effect = tuple[int, tuple[int, ...]]  # an event, and the events whose effects it cancelled; none if it removed the text
 
 
 class Span(Struct, frozen=True, gc=False):
     """Bytes start to stop of the content that the event `writer` left.
 
-    removers: the events that removed it, in force; none if it is there. returns: the undos and merges that brought it
-    back, each with the removals that it cancelled.
+    effects: what later events did to it, in order. An event whose effect a later one cancels is not in force. removers:
+    the events in force that removed it, or cancelled its writer; none if it is there.
     """
 
     writer: int
     start: int
     stop: int
     removers: tuple[int, ...] = ()
-    returns: tuple[tuple[int, tuple[int, ...]], ...] = ()
+    effects: tuple[Effect, ...] = ()
 
     @property
     def n_bytes(self) -> int:
@@ -34,20 +38,37 @@ class Span(Struct, frozen=True, gc=False):
 
     @property
     def events(self) -> set[int]:
-        """All events that wrote, removed or returned it."""
-        returned = (event for by, removers in self.returns for event in (by, *removers))
-        return {self.writer, *self.removers, *returned}
+        """All events that have an effect on it."""
+        return {self.writer, *(event for event, _ in self.effects)}
 
     def part(self, start: int, stop: int) -> "Span":
         """Return its bytes from one offset to another, counted from its start."""
         return replace(self, start=self.start + start, stop=self.start + stop)
 
     def removed(self, event: int) -> "Span":
-        return self if self.removers else replace(self, removers=(event,))
+        return self if self.removers else self.with_effects((*self.effects, (event, ())))
+
+    def cancelled(self, event: int, undone: Collection[int]) -> "Span":
+        """Return it as it is after this event has cancelled the effects of others."""
+        return self.with_effects((*self.effects, (event, tuple(sorted(undone))))) if undone else self
 
     def returned(self, event: int) -> "Span":
-        """Return it as it is after this event has cancelled all its removals."""
-        return replace(self, removers=(), returns=(*self.returns, (event, self.removers))) if self.removers else self
+        """Return it as it is after this event has brought it back."""
+        return self.cancelled(event, self.removers)
+
+    def with_effects(self, effects: tuple[Effect, ...]) -> "Span":
+        return replace(self, removers=_removers(self.writer, effects), effects=effects)
+
+
+def _removers(writer: int, effects: Sequence[Effect]) -> tuple[int, ...]:
+    cancelled, removers = set[int](), list[int]()
+    for event, undone in reversed(effects):
+        if event in cancelled:
+            continue
+        cancelled.update(undone)
+        if not undone or writer in undone:
+            removers.append(event)
+    return tuple(reversed(removers))
 
 
 Vector = tuple[Span, ...]
@@ -105,7 +126,8 @@ def moved(present: Vector, other: Vector, event: int) -> Vector:
     for now, then in weave(present, other):
         if now is None:
             assert then is not None
-            result.append(then if then.removers else replace(then, returns=(*then.returns, (event, (event,)))))
+            absent = then.with_effects((*then.effects, (_ABSENT, ())))
+            result.append(then if then.removers else absent.cancelled(event, (_ABSENT,)))
         elif then is None or then.removers:
             result.append(now.removed(event))
         else:

@@ -14,7 +14,7 @@ from fileops.core import splices as splicing
 from fileops.core.diff.contents import splices_between
 from fileops.core.merge.rebase import minimal
 from fileops.core.merge.texts import StepTexts
-from fileops.core.story.alignment import Aligned, applied, applied_to_both
+from fileops.core.story.alignment import Aligned, applied, applied_to_both, reordered, splices_by_words
 from fileops.core.story.spans import OLDER, Span, Texts, Vector, moved
 from fileops.core.story.undo import Undo
 from fileops.core.text import detect_format
@@ -62,6 +62,11 @@ class Story:
         self._candidates: dict[bytes, frozenset[int]] = {}  # the lines of the newest known contents
         self._remember()
 
+    @property
+    def digest(self) -> bytes:
+        """Digest of the present content."""
+        return self._digests[-1]
+
     # --- events ------------------------------------------------------------------------------------------------
 
     def go_to(
@@ -98,7 +103,8 @@ class Story:
 
     def undo(self, chosen: Collection[int]) -> Undo:
         """Return what an undo of these events makes of the present content."""
-        return Undo(self.vector, self.data, self.texts, frozenset(chosen), self._content_before_newest(chosen))
+        before = self._content_before_newest(chosen)
+        return Undo(self.vector, self.data, self.texts, frozenset(chosen), before=before)
 
     def _content_before_newest(self, chosen: Collection[int]) -> bytes | None:
         """Return the content before the events, if there are no others since; None if there are, or it is forgotten."""
@@ -120,22 +126,33 @@ class Story:
         writes: bool,
         is_own: bool,
     ) -> Aligned:
-        if undone:  # even if the content stays, its text may not come back any more
-            vector = self.undo(undone).vector(event)
-            if self.texts.content(vector) == data:
-                return Aligned(vector, ())
-        if data == self.data:
-            return Aligned(self.vector, ())
-        known = None if writes else self._known.get(content_digest(data))
+        present, content = self.vector, self.data
+        if undone:  # even if the content stays, some of its text may not come back any more
+            present = self._undone(frozenset(undone), data, event)
+            content = self.texts.content(present)
+        if data == content:
+            return Aligned(present, ())
+        # A file without text has no other text than what this event leaves of it.
+        known = None if writes or not data else self._known.get(content_digest(data))
         if known is not None:
             return Aligned(moved(self.vector, known, event) if is_own else known, ())
-        if splices is None or splicing.apply(self.data, splices) != data:
-            splices = splices_between(self.data, data, detect_format(self.data or data))
-        aligned = applied(self.vector, splices, event, self.texts, writes=writes, is_own=is_own)
+        if undone:  # where it puts what it brings back is its own affair
+            present = reordered(present, data, self.texts)
+            splices = splices_by_words([self.texts.of(span) for span in present if not span.removers], data)
+        elif splices is None or splicing.apply(content, splices) != data:
+            splices = splices_between(content, data, detect_format(content or data))
+        aligned = applied(present, splices, event, self.texts, writes=writes, is_own=is_own)
         if writes or not aligned.n_written(data):
             return aligned
         best = self._best(data, event, aligned, splices)
         return Aligned(moved(self.vector, best.vector, event), best.written) if is_own and best is not aligned else best
+
+    def _undone(self, undone: frozenset[int], data: bytes, event: int) -> Vector:
+        """Return the vector after an undo that led to this content, or to one like it."""
+        vector = self.undo(undone).vector(event)
+        if self.texts.content(vector) == data:
+            return vector
+        return Undo(self.vector, self.data, self.texts, undone, leaves=False).vector(event)
 
     def _best(self, data: bytes, event: int, aligned: Aligned, splices: Sequence[Splice]) -> Aligned:
         """Return the alignment that leaves least text to the event. The present content comes first."""
@@ -155,7 +172,7 @@ class Story:
 
     def _closest(self, lines: frozenset[int]) -> Vector | None:
         """Return the known content that differs in the fewest lines, if they are fewer than in the present one."""
-        fewest, found = len(lines ^ self._candidates[self._digests[-1]]), None
+        fewest, found = len(lines ^ self._candidates[self.digest]), None
         for digest, known in self._candidates.items():
             if (n_different := len(lines ^ known)) < fewest:
                 fewest, found = n_different, digest
@@ -163,7 +180,7 @@ class Story:
 
     def _nearest(self, lines: frozenset[int]) -> Vector | None:
         """Return the known content that has most of the lines that the present one does not have."""
-        missing = lines - self._candidates[self._digests[-1]]
+        missing = lines - self._candidates[self.digest]
         missing = missing - self._lines.blank or missing
         best, found = (0, 0), None
         for digest, known in self._candidates.items():
@@ -174,7 +191,7 @@ class Story:
 
     def _remember(self) -> None:
         """The present content is the newest known one. The oldest are forgotten beyond the limits."""
-        digest = self._digests[-1]
+        digest = self.digest
         self._n_known_spans += len(self.vector) - len(self._known.pop(digest, ()))
         self._known[digest] = self.vector
         self._candidates.pop(digest, None)
@@ -207,12 +224,14 @@ def story_of(
     """
     story = Story((texts.before(steps[0]) or b"") if steps else present)
     for step in steps:
-        before, after = texts.before(step), texts.after(step)
-        if (before is None and step.before is not None) or (after is None and step.after is not None):
-            continue
-        if before is not None and before != story.data:
+        if step.before is not None and step.before != story.digest:  # an unrecorded change came before
+            before = texts.before(step)
+            if before is None:
+                continue
             story.go_to(before)
-        after = after or b""
+        after = b"" if step.after is None else texts.after(step)
+        if after is None:
+            continue
         is_undo = step.step_id in undoes
         splices = None
         if step.reverse is not None:

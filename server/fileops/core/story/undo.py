@@ -10,7 +10,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Literal
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from fileops.core.diff.contents import is_of_word, words_of
 from fileops.core.story.spans import Span, Texts, Vector
@@ -44,20 +43,30 @@ class Undo:
     """An undo of the chosen events in the content of a vector.
 
     clusters: from top to bottom. before: the content before the events if nothing came after them: it is the result.
+    leaves: whether the rules are asked; they are not, if it is known that all has been undone.
     """
 
     def __init__(
-        self, vector: Vector, data: bytes, texts: Texts, chosen: frozenset[int], before: bytes | None = None
+        self,
+        vector: Vector,
+        data: bytes,
+        texts: Texts,
+        chosen: frozenset[int],
+        *,
+        before: bytes | None = None,
+        leaves: bool = True,
     ) -> None:
         self._spans, self._chosen, self._before = vector, chosen, before
+        self._next_event = max(chosen, default=0) + 1  # newer than what it undoes
         self._fmt = TextFormat(encoding=detect_format(data).encoding)
         self._texts = [texts.of(span) for span in vector]
         self.clusters: list[Cluster] = []
         self._cluster_of: dict[tuple[int, int], Cluster] = {}  # by event and number of the span
         self._find_clusters()
-        moves = self._moves()
-        while before is None and self._leaves_more(moves):
-            pass
+        if leaves and before is None:
+            moves = self._moves()
+            while self._leaves_more(moves):
+                pass
 
     # --- results -----------------------------------------------------------------------------------------------
 
@@ -74,22 +83,7 @@ class Undo:
 
     def vector(self, event: int) -> Vector:
         """Return the vector of that content, if the undo is this event."""
-        return tuple(self._without(n, span, event) for n, span in enumerate(self._spans))
-
-    def _without(self, n: int, span: Span, event: int) -> Span:
-        """Return a span as it is after this event has cancelled the undone effects."""
-        undone = self._undone_events(n, span)
-        if not undone:
-            return span
-        again = (removal for by, removers in span.returns if by in undone for removal in removers)
-        removers = tuple(dict.fromkeys(removal for removal in (*span.removers, *again) if removal not in undone))
-        cancelled = tuple(removal for removal in span.removers if removal in undone)
-        returns = tuple(pair for pair in span.returns if pair[0] not in undone)
-        return replace(
-            span,
-            removers=(*removers, event) if span.writer in undone else removers,
-            returns=(*returns, (event, cancelled)) if cancelled else returns,
-        )
+        return tuple(span.cancelled(event, self._undone_events(n, span)) for n, span in enumerate(self._spans))
 
     # --- clusters ----------------------------------------------------------------------------------------------
 
@@ -130,14 +124,11 @@ class Undo:
 
     def _fate(self, n: int, span: Span) -> Fate:
         undone = self._undone_events(n, span)
-        if not undone:
-            return "away" if span.removers else "stays"
-        again = {removal for event, removals in span.returns if event in undone for removal in removals}
-        is_away = span.writer in undone or not undone.issuperset((*span.removers, *again))
+        after = span.cancelled(self._next_event, undone)
+        if not after.removers:
+            return "returns" if span.removers else "stays"
         if not span.removers:
-            return "goes" if is_away else "stays"
-        if not is_away:
-            return "returns"
+            return "goes"
         return "lost" if span.writer in undone and not undone.issuperset(span.removers) else "away"
 
     # --- what is left ------------------------------------------------------------------------------------------
@@ -199,7 +190,7 @@ class Undo:
             typed = max((spans[n].writer for n in beside if not self._has_replaced(n)), default=0)
             for n in returning:
                 if typed > max(spans[n].removers):
-                    is_new = self._leave(n, spans[n].removers, "typed") or is_new
+                    is_new = self._leave(n, spans[n].events, "typed") or is_new
         return is_new
 
     def _has_replaced(self, n: int) -> bool:
@@ -240,7 +231,7 @@ class Undo:
         is_new = False
         for n, span in enumerate(self._spans if moved else ()):
             if fates[n] == "returns" and any(moved.get(word, 0) > min(span.removers) for word in self._words(n)):
-                is_new = self._leave(n, span.removers, "doubled") or is_new
+                is_new = self._leave(n, span.events, "doubled") or is_new
         return is_new
 
     def _leave_glued(self, fates: Sequence[Fate]) -> bool:
@@ -282,9 +273,7 @@ class Undo:
         returning, going = dict[bytes, list[Cluster]](), dict[bytes, list[Cluster]]()
         for n, (span, fate) in enumerate(zip(self._spans, self._fates(), strict=True)):
             if fate in {"goes", "returns"}:
-                back_by = (span.writer, *(event for event, _ in span.returns))
-                events = span.removers if fate == "returns" else back_by
-                clusters = [self._cluster_of[event, n] for event in events if (event, n) in self._cluster_of]
+                clusters = [self._cluster_of[event, n] for event in sorted(span.events & self._chosen)]
                 for text in self._movable(n):
                     (returning if fate == "returns" else going).setdefault(text, []).extend(clusters)
         return list(_unique_pairs(returning, going))

@@ -10,14 +10,15 @@ from fileops.core.text import detect_format, newline_of
 def writers_of_lines(vector: Vector, data: bytes, texts: Texts, undos: Collection[int]) -> list[int]:
     """Return the newest event of a word of each line, top to bottom.
 
-    A removal inside a line counts for the line, unless it is an undo. An empty line after the final newline is none.
+    A removal inside a line counts for the line, unless it is an undo. So do blanks, unless an undo wrote them. An empty
+    line after the final newline is none.
     """
     fmt = detect_format(data)
     newline = newline_of(fmt)
     lines = [line for line in line_spans(data, fmt) if line.start < line.stop]
     owners, n, at = [OLDER] * len(lines), 0, 0
     for span in vector:
-        while n < len(lines) and lines[n].stop <= at:
+        while n < len(lines) and lines[n].stop <= at and lines[n].end < lines[n].stop:
             n += 1
         if n == len(lines):
             break
@@ -28,6 +29,8 @@ def writers_of_lines(vector: Vector, data: bytes, texts: Texts, undos: Collectio
                 owners[n] = max(owners[n], *(event for event in span.removers if event not in undos), OLDER)
             continue
         at += span.n_bytes
+        if span.writer in undos and is_blank(texts.of(span), fmt):
+            continue
         m = n
         while m < len(lines) and lines[m].start < at:
             owners[m] = max(owners[m], span.writer)

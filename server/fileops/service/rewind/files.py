@@ -151,10 +151,12 @@ def unknown_of(path: str, chosen: Sequence[Entry]) -> list[RewindConflict]:
     ]
 
 
-def steps_of(history: Sequence[Entry], edits: Mapping[str, AppliedEdit] | None = None) -> list[FileStep]:
+def steps_of(
+    history: Sequence[Entry], edits: Mapping[str, AppliedEdit] | None = None, *, all_undos: bool = False
+) -> list[FileStep]:
     """Return the changes of the file whose contents are known, oldest first.
 
-    Args: edits: by id, for their splices.
+    Args: edits: by id, for their splices. all_undos: include undos of text that was no longer there.
     """
     steps: list[FileStep] = []
     for entry in history:
@@ -162,17 +164,21 @@ def steps_of(history: Sequence[Entry], edits: Mapping[str, AppliedEdit] | None =
         if edit is not None and edit.renamed_from is None:
             if edit.before != edit.after:
                 steps.append(_step_of(entry, edit))
-        elif entry.kind != "mode" and entry.content == "kept" and not _is_same(entry):
+        elif entry.kind != "mode" and entry.content == "kept" and (not _is_same(entry) or (all_undos and entry.undoes)):
             steps.append(FileStep(entry.entry_id, _digest_of(entry.before), _digest_of(entry.after)))
     return steps
 
 
 def steps_with_renames(
-    history: Sequence[Entry], store: RecordStore, edits: Mapping[str, AppliedEdit] | None = None
+    history: Sequence[Entry],
+    store: RecordStore,
+    edits: Mapping[str, AppliedEdit] | None = None,
+    *,
+    all_undos: bool = False,
 ) -> list[FileStep]:
     """Return the changes of the file under all its names, oldest first. Of a rename, the other changes that it made.
 
-    history: includes the second halves of renames. edits: see steps_of.
+    history: includes the second halves of renames. edits, all_undos: see steps_of.
     """
     steps: list[FileStep] = []
     for entry in history:
@@ -187,8 +193,8 @@ def steps_with_renames(
         elif departure is not None and departure.before is not None and entry.content == "kept":
             steps.append(FileStep(entry.entry_id, departure.before.digest, _digest_of(entry.after)))
         else:
-            steps += steps_of([entry], edits)
-    return [step for step in steps if step.before != step.after]
+            steps += steps_of([entry], edits, all_undos=all_undos)
+    return [step for step in steps if step.before != step.after or (all_undos and step.before is not None)]
 
 
 def _step_of(entry: Entry, edit: AppliedEdit) -> FileStep:
@@ -211,6 +217,11 @@ def cancelled_of(history: Sequence[Entry], chosen: Set[str]) -> set[str]:
         if entry.is_undo and entry.undone_by in ids and chosen.isdisjoint({entry.entry_id, entry.undone_by})
         for entry_id in (entry.entry_id, entry.undone_by or "")
     }
+
+
+def tool_edits_of(entries: Sequence[Entry]) -> set[str]:
+    """Return the edits through the daemon: what they inserted is their own, even if the same text was there before."""
+    return {entry.entry_id for entry in entries if entry.edit_id is not None and not entry.is_undo}
 
 
 def undone_of(entries: Sequence[Entry]) -> dict[str, Collection[str]]:

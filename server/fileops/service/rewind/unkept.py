@@ -61,6 +61,7 @@ from fileops.service.rewind.files import (
     is_of_mode,
     is_too_long,
     steps_of,
+    tool_edits_of,
     undone_of,
     unknown_of,
 )
@@ -501,7 +502,7 @@ class UnkeptPlaces(Struct, frozen=True):
 
         others = [
             owned
-            for owned in owners_of_lines(steps, snapshot.data, content_of, undone_of(history))
+            for owned in owners_of_lines(steps, snapshot.data, content_of, undone_of(history), tool_edits_of(history))
             if owned.entry_id not in change.entry_ids
             and owned.first_line <= change.end_line
             and owned.first_line + owned.n_lines > change.start_line

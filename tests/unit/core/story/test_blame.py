@@ -1,0 +1,82 @@
+"""Who wrote which line after git, editors and undos have brought contents back."""
+
+from collections.abc import Mapping, Sequence
+
+import pytest
+
+from fileops.core.merge.authorship import owners_of_lines
+from support.file_steps import to_steps
+
+LINES = [b"line %d of the file\n" % n for n in range(1, 31)]
+UPSTREAM = b"upstream wrote this\n"
+
+
+def text(**changed: bytes) -> bytes:
+    """Args: changed: the texts of some lines, by "l" and their numbers."""
+    lines = list(LINES)
+    for name, line in changed.items():
+        lines[int(name[1:]) - 1] = line + b"\n"
+    return b"".join(lines)
+
+
+BASE, AGENT = text(), text(l5=b"the agent wrote this")
+PERSON, BOTH = text(l20=b"the person typed this"), text(l5=b"the agent wrote this", l20=b"the person typed this")
+OLDER = BASE.replace(b"line 9 of the file\n", b"an older line\n")  # of a commit that the record has never seen
+REBASED = BASE.replace(LINES[24], UPSTREAM)
+
+
+def authors(
+    changes: Sequence[tuple[str, bytes, bytes]],
+    undoes: Mapping[str, tuple[str, ...]] | None = None,
+    tool_edits: Sequence[str] = (),
+) -> dict[int, str]:
+    """Return the entries of the lines that have one, by line."""
+    steps, contents = to_steps(changes)
+    owned = owners_of_lines(steps, changes[-1][2], contents.get, undoes, tool_edits)
+    return {
+        line: lines.entry_id
+        for lines in owned
+        if lines.entry_id is not None
+        for line in range(lines.first_line, lines.first_line + lines.n_lines)
+    }
+
+
+@pytest.mark.parametrize(
+    ("changes", "wanted"),
+    [
+        pytest.param([("away", AGENT, BASE), ("back", BASE, AGENT)], {5: "agent"}, id="switch-and-back"),
+        pytest.param([("away", AGENT, OLDER), ("back", OLDER, AGENT)], {5: "agent"}, id="switch-to-an-older-commit"),
+        pytest.param(
+            [("stash", AGENT, BASE), ("person", BASE, PERSON), ("pop", PERSON, BOTH)],
+            {5: "agent", 20: "person"},
+            id="stash-type-pop",
+        ),
+        pytest.param(
+            [
+                ("person", AGENT, BOTH),
+                ("rebase", BOTH, REBASED),
+                ("pick 1", REBASED, AGENT.replace(LINES[24], UPSTREAM)),
+                ("pick 2", AGENT.replace(LINES[24], UPSTREAM), BOTH.replace(LINES[24], UPSTREAM)),
+            ],
+            {5: "agent", 20: "person", 25: "rebase"},
+            id="rebase",
+        ),
+        pytest.param([("deletion", AGENT, b""), ("again", b"", AGENT)], {5: "agent"}, id="removed-and-made-again"),
+    ],
+)
+def test_line_that_comes_back_keeps_its_author(changes: list[tuple[str, bytes, bytes]], wanted: dict[int, str]) -> None:
+    assert authors([("agent", BASE, AGENT), *changes]) == wanted
+
+
+def test_line_that_a_tool_writes_again_is_the_tools() -> None:
+    changes = [("first", BASE, AGENT), ("person", AGENT, BASE), ("second", BASE, AGENT)]
+    assert authors(changes, tool_edits=("first", "second")) == {5: "second"}
+    assert authors(changes, tool_edits=("first",)) == {5: "first"}
+
+
+def test_line_belongs_to_its_author_after_the_undo_of_a_redo_is_undone() -> None:
+    contents = (BASE, AGENT, BASE, AGENT, BASE, PERSON, BOTH)
+    ids = ("agent", "undo", "redo", "undo of the redo", "person", "redo again")
+    undoes = {"undo": ("agent",), "redo": ("undo",), "undo of the redo": ("redo",), "redo again": ("undo of the redo",)}
+    changes = list(zip(ids, contents, contents[1:], strict=False))
+    assert authors(changes, undoes) == {5: "agent", 20: "person"}
