@@ -9,7 +9,9 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from fileops.core.splices import apply
 from fileops.fs.os_errors import at_path
 from fileops.model.changes import Permissions, PlannedFile
 from fileops.model.edits import Splice
@@ -53,7 +55,7 @@ def _commit(
     commit_set: CommitSet,
     hooks: "_BegunOnce",
 ) -> tuple[Committed, ...]:
-    alone = sorted((file for file in files if file.snapshot.path in singles), key=lambda file: file.removes)
+    alone = _in_writing_order([file for file in files if file.snapshot.path in singles])
     together = [file for file in files if file.snapshot.path not in singles]
     if not alone:
         return commit_set(together, hooks)
@@ -63,7 +65,7 @@ def _commit(
         hooks.before()
         for file in alone:
             with at_path(file.snapshot.path):
-                made.append((file, _write(fs, file, _NoHooks())))
+                made.append((file, _written_under_another_name(fs, file, made) or _write(fs, file, _NoHooks())))
 
     def in_order(committed: Sequence[Committed]) -> tuple[Committed, ...]:
         outcomes = {file.snapshot.path: outcome for file, outcome in zip(together, committed, strict=True)}
@@ -87,6 +89,35 @@ def _commit(
         raise
     after(())
     return in_order(())
+
+
+def _in_writing_order(files: Sequence[PlannedFile]) -> list[PlannedFile]:
+    """Removals come last, because a removed file gets another inode if it has to be made again.
+
+    A removal of one of several names of a file that is written comes before that: the name's text would change with it.
+    """
+    written = {_inode_of(file) for file in files if not file.removes} - {None}
+    return sorted(files, key=lambda file: (file.removes and _inode_of(file) not in written, not file.removes))
+
+
+def _inode_of(file: PlannedFile) -> tuple[int, int] | None:
+    stamp = file.snapshot.stamp
+    return None if stamp is None or stamp.n_links < 2 else (stamp.dev, stamp.ino)
+
+
+def _written_under_another_name(
+    fs: FileSystem, file: PlannedFile, made: Sequence[tuple[PlannedFile, Committed]]
+) -> Committed | None:
+    """Return the outcome for a further name of a file that was just written with this text; None for another file."""
+    inode = _inode_of(file)
+    if inode is None or file.removes or file.new_path is not None:
+        return None
+    for other, committed in made:
+        if _inode_of(other) == inode and not other.removes:
+            now = fs.read(file.snapshot.path)
+            if now.data == apply(file.snapshot.data, file.splices):
+                return replace(committed, snapshot=now)
+    return None
 
 
 def _write(fs: FileSystem, file: PlannedFile, hooks: CommitHooks) -> Committed:

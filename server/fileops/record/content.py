@@ -38,6 +38,7 @@ class ReadFile(Struct, frozen=True, kw_only=True):
     size_bytes: int
     inode: int
     mode: int
+    n_links: int = 1
 
 
 def is_secret(path: str, root: str) -> bool:
@@ -89,6 +90,7 @@ def _read(kind: ContentKind, data: bytes | None, status: os.stat_result) -> Read
         size_bytes=status.st_size,
         inode=status.st_ino,
         mode=stat.S_IMODE(status.st_mode),
+        n_links=status.st_nlink,
     )
 
 

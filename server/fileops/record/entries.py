@@ -59,6 +59,7 @@ class Observed(Struct, frozen=True, kw_only=True):
     before_data, after_data: the contents; None if they are not kept, or are in the store already. began, read,
     is_certain, n_writes, typed_by, loaded_by, known_at: see attribution.Observation; on the steady clock. time: when it
     was read, in seconds since the epoch. is_open: whether an editor has the file open. root: of the recorded folder.
+    names: the other names of the file, if it has hard links.
     """
 
     path: str
@@ -79,6 +80,7 @@ class Observed(Struct, frozen=True, kw_only=True):
     found: Found = "event"
     gap: GapKind | None = None
     known_at: float = math.inf
+    names: tuple[str, ...] = ()
 
     @property
     def began_at(self) -> float:
@@ -210,10 +212,10 @@ class EntryWriter:
         """Handle the report that an editor saved this text."""
         self._saves[path] = [*self._saves.get(path, []), save][-20:]
         for closed in self._closed:
-            if closed.observed.path == path or self._may_contain(closed.observed, save):
+            if path in {closed.observed.path, *closed.observed.names} or self._may_contain(closed.observed, save):
                 self._revise(closed, save)
         for unsettled in self._unsettled:
-            if unsettled.observed.path == path and not unsettled.has_author:
+            if path in {unsettled.observed.path, *unsettled.observed.names} and not unsettled.has_author:
                 parts = self._parts(unsettled.observed, self._saves_near(unsettled.observed))
                 if len(parts) == 1 and parts[0].evidence == "save":
                     self._settle(unsettled, parts)
@@ -288,9 +290,10 @@ class EntryWriter:
 
     def _saves_near(self, change: Observed) -> list[Save]:
         since = min(change.began - FORMATTER_S, change.known_at)
-        near = [save for save in self._saves.get(change.path, []) if save.time >= since]
+        names = {change.path, *change.names}
+        near = [save for path in names for save in self._saves.get(path, []) if save.time >= since]
         for path, saves in self._saves.items():
-            if path != change.path:
+            if path not in names:
                 recent = (save for save in saves if save.time >= since and self._may_contain(change, save))
                 near += (replace(save, text=None) for save in recent)
         return near
@@ -482,6 +485,32 @@ class EntryWriter:
         self._on_entries([entry])
         return entry
 
+    def write_other_name(self, entry: Entry, edit: Commit, path: str) -> None:
+        """Write the entry of an edit for another name of its file, whose text the edit changed as well.
+
+        It has no edit_id, since the edit is undone under its own name. It undoes the entries of this name that were
+        written for those that the edit undoes.
+        """
+        with self._store.transaction():
+            undone = [found for edit_id in edit.undoes for found in self._store.entries_of_edit(edit_id)]
+            undone += [found for entry_id in edit.undone if (found := self._store.entry(entry_id)) is not None]
+            same = [
+                found
+                for other in undone
+                for found in self._store.entries(LogQuery(path=path))[0]
+                if _is_twin(found, other)
+            ]
+            entry = replace(
+                entry, entry_id=_new_id(), path=path, edit_id=None, undoes=tuple(each.entry_id for each in same)
+            )
+            entry = replace(entry, kept=entry.kept or edit.is_kept or _is_withdrawal(undone))
+            contents = Contents(edit.before.data, edit.after.data) if entry.content == "kept" else Contents(None, None)
+            if entry.content == "kept":
+                entry = self._counted(entry, contents.before, contents.after)
+            self._store.append(entry, contents)
+            self._store.undo(entry.undoes, entry.entry_id)
+        self._on_entries([entry])
+
     # --- one entry for several changes -------------------------------------------------------------------------
 
     def _append(self, entry: Entry, contents: Contents, identity: Identity | None) -> Entry | None:
@@ -626,6 +655,11 @@ def _identity(change: Observed) -> Identity | None:
     if known is None or known.digest is None or not known.inode or not known.size_bytes or change.gap is not None:
         return None
     return Identity(change.root, known.inode, known.mtime_ns, known.size_bytes)
+
+
+def _is_twin(entry: Entry, other: Entry) -> bool:
+    """Whether both are one change of a file, under two of its names."""
+    return entry.path != other.path and (entry.before, entry.after) == (other.before, other.after)
 
 
 def _author_of_both(one: Entry, other: Entry) -> By | None:

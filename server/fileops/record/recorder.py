@@ -246,6 +246,7 @@ class Recorder:
         self._disk = DiskThread()
         self._hanging: set[str] = set()  # folders whose disk a thread still waits for
         self._touched: dict[str, _Touch] = {}
+        self._names: dict[str, dict[int, list[str]]] = {}  # names of each inode, by folder, while files are observed
         self._unread: dict[str, _Touch] = {}  # unreadable files, with their first touch
         self._was_unread: set[str] = set()  # those of them that are touched again
         self._unread_pause_s, self._unread_at = _UNREAD_PAUSES_S[0], 0.0
@@ -1253,6 +1254,7 @@ class Recorder:
         self._observe(list(self._touched))
 
     def _observe(self, paths: Sequence[str]) -> None:
+        self._names.clear()
         for path in paths:
             with self._lock:
                 is_committing = path in self._committing
@@ -1286,13 +1288,28 @@ class Recorder:
                 touch.n_writes = None if late.n_writes is None else touch.n_writes + late.n_writes
             if late is not None:
                 touch.is_beside_git = touch.is_beside_git or late.is_beside_git
+            names = self._names_of(folder, path, found) if found is not None and found.n_links > 1 else (path,)
+            for other in names[1:]:
+                touch = _joined_touches(touch, self._touched.get(other))
             # The content may be that of a commit that began after `_observe` looked and before the file was read.
             with self._lock:
                 is_committing = path in self._committing
             if is_committing:
                 self._touched[path] = touch
             else:
-                self._observe_file(folder, path, touch, found)
+                for name in names:
+                    self._observe_file(folder, name, touch, found, names)
+
+    def _names_of(self, folder: Folder, path: str, found: ReadFile) -> tuple[str, ...]:
+        """Return the recorded names of a file with hard links, this one first: a write under one changes them all."""
+        names = self._names.get(folder.root)
+        if names is None:
+            names = self._names[folder.root] = {}
+            for name, known in folder.files.items():
+                names.setdefault(known.inode, []).append(name)
+        others = [name for name in names.get(found.inode, ()) if name != path]
+        present = self._ask_disk(folder.root, lambda: [name for name in others if _inode_at(name) == found.inode])
+        return (path, *present)
 
     def _retry_unread(self, now: float) -> None:
         is_whole = all(folder.is_whole for folder in self._folders.values())
@@ -1305,7 +1322,10 @@ class Recorder:
         for path in tuple(self._unread):
             self._touch(path, is_complete=True)
 
-    def _observe_file(self, folder: Folder, path: str, touch: _Touch, found: ReadFile | None) -> None:
+    def _observe_file(
+        self, folder: Folder, path: str, touch: _Touch, found: ReadFile | None, names: Sequence[str]
+    ) -> None:
+        """Note what was found at a path. Args: names: all names of the file."""
         before = folder.files.get(path)
         if found is None and before is None:
             return
@@ -1327,7 +1347,8 @@ class Recorder:
         self.on_observed(path, "delete" if after is None else "create" if before is None else "modify")
         data = None if found is None else found.data
         dropped_by = self._dropped_by.pop(path, None)
-        self._queue_change(folder, self._observed(folder, path, touch, before, after, data, typed_by=dropped_by))
+        change = self._observed(folder, path, touch, before, after, data, typed_by=dropped_by, names=names)
+        self._queue_change(folder, change)
 
     def _observed(
         self,
@@ -1339,12 +1360,14 @@ class Recorder:
         data: bytes | None,
         *,
         typed_by: ByPerson | None,
+        names: Sequence[str] = (),
     ) -> Observed:
         """A change that was just found, with the facts that may identify its author.
 
         Args: data: the content after it.
         """
-        documents = self._documents.documents_at(path)
+        others = tuple(name for name in names if name != path)
+        documents = [document for name in (path, *others) for document in self._documents.documents_at(name)]
         open_commands = self._open_since(folder, path, touch)
         is_of_them = open_commands.is_certain and (open_commands.names_git or not touch.is_beside_git)
         # If commands run, a document may contain what one of them wrote before its event is read here.
@@ -1355,7 +1378,7 @@ class Recorder:
             path=path, root=folder.root, before=before, after=after, before_data=None, after_data=data,
             began=touch.earliest or touch.began, read=self._now(), time=self._wall(), commands=open_commands.commands,
             is_certain=is_of_them, n_writes=touch.n_writes, typed_by=typist, loaded_by=loader,
-            is_open=bool(documents), found=touch.found, gap=touch.gap, known_at=touch.known_at,
+            is_open=bool(documents), found=touch.found, gap=touch.gap, known_at=touch.known_at, names=others,
         )  # fmt: skip
 
     def _open_since(self, folder: Folder, path: str, touch: _Touch) -> OpenCommands:
@@ -1543,16 +1566,32 @@ class Recorder:
                 known_in.files[path] = after
 
         entry = self._writer.own(edit, before, after)
+        others = () if known_in is None or after is None else self._changed_names(known_in, edit, after)
 
         def write() -> None:
             if known_in is not None:
-                self.store.set_known(known_in.root, [(path, after)])
+                self.store.set_known(known_in.root, [(name, after) for name in (path, *others)])
             if entry is not None:
-                self._writer.write_own(entry, edit)
+                written = self._writer.write_own(entry, edit)
+                for other in others:
+                    self._writer.write_other_name(written, edit, other)
             if after is not None and after.digest is not None:
                 self.store.put(edit.after.data)
 
         self._queue(None if folder is None else folder.root, write)
+
+    def _changed_names(self, folder: Folder, edit: Commit, after: Known) -> list[str]:
+        """Note a commit under the other names of a file with hard links, and return them."""
+        stamp = edit.after.stamp
+        if stamp is None or stamp.n_links < 2:
+            return []
+        names = [name for name, known in folder.files.items() if known.inode == stamp.ino and name != edit.after.path]
+        with self._lock:
+            names = [name for name in names if name not in self._committing]
+        present = self._ask_disk(folder.root, lambda: [name for name in names if _inode_at(name) == stamp.ino])
+        changed = [name for name in present if not _is_unchanged(folder.files[name], after)]
+        folder.files.update(dict.fromkeys(changed, after))
+        return changed
 
     def _is_recorded(self, folder: Folder, path: str) -> bool:
         if path in folder.files:
@@ -1661,6 +1700,29 @@ def _is_result(known: Known | None, after: Known | None) -> bool:
     if known is None or after is None or not after.mtime_ns:
         return False
     return (known.mtime_ns, known.size_bytes, known.inode) == (after.mtime_ns, after.size_bytes, after.inode)
+
+
+def _inode_at(path: str) -> int | None:
+    try:
+        return os.lstat(path).st_ino
+    except OSError:  # it is gone
+        return None
+
+
+def _joined_touches(touch: _Touch, other: _Touch | None) -> _Touch:
+    """Return what is known of writes under two names of one file."""
+    if other is None:
+        return touch
+    is_counted = touch.n_writes is not None and other.n_writes is not None
+    return replace(
+        touch,
+        began=min(touch.began, other.began),
+        earliest=min(touch.earliest, other.earliest),
+        known_at=min(touch.known_at, other.known_at),
+        since=min(touch.since, other.since),
+        n_writes=(touch.n_writes or 0) + (other.n_writes or 0) if is_counted else None,
+        is_beside_git=touch.is_beside_git or other.is_beside_git,
+    )
 
 
 def _is_unchanged(before: Known, after: Known) -> bool:

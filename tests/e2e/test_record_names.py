@@ -1,0 +1,168 @@
+"""What the record knows of files with several names, and of files whose name changes: a file is not its name.
+
+R-REC-2, R-BY-1, R-REW-3. Each test has one inode under two names, and writes through both.
+"""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.patience import PATIENCE_S
+from support.shared_daemon import LspClient, SharedDaemon, code_of, shared_daemon, until_recorded
+
+OLD = "one\ntwo\nthree\n"
+
+
+@pytest.fixture(autouse=True)
+def state_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A recorded folder with one file that is called a.txt and b.txt."""
+    path = tmp_path.resolve() / "p"
+    path.mkdir()
+    (path / "a.txt").write_text(OLD)
+    os.link(path / "a.txt", path / "b.txt")
+    return path
+
+
+@pytest.fixture
+async def daemon() -> AsyncIterator[SharedDaemon]:
+    async with shared_daemon() as daemon:
+        yield daemon
+
+
+@pytest.fixture
+async def editor(daemon: SharedDaemon, folder: Path) -> LspClient:
+    client = await daemon.editor(folder)
+    await until_recorded(client, folder)
+    return client
+
+
+async def command(client: LspClient, folder: Path, line: str) -> str:
+    """Run a line as a command of the client's session, and return the command's id."""
+    begun = await client.call("fileops/beginCommand", {"label": line})
+    process = await asyncio.create_subprocess_shell(line, cwd=folder)
+    assert await process.wait() == 0
+    await client.call("fileops/endCommand", {"command_id": begun["command_id"]})
+    return begun["command_id"]
+
+
+async def edited(editor: LspClient, file: Path) -> None:
+    """An edit of the session "agent"."""
+    await editor.read(file, "agent")
+    assert code_of(await editor.edit(file, "two", "2", "agent")) is None
+
+
+async def saved(editor: LspClient, file: Path, text: str) -> None:
+    """The person changes the open document and saves it, in the file's own inode."""
+    editor.open(file)
+    editor.change(file, text, version=2)
+    await editor.call("fileops/tracked", {})
+    with file.open("r+b") as opened:
+        opened.write(text.encode())
+    editor.notify("textDocument/didSave", {"textDocument": {"uri": file.as_uri()}})
+    await settled(editor, 1)
+
+
+async def settled(client: LspClient, n_entries: int) -> list[dict[str, Any]]:
+    """The entries, oldest first, once there are so many and their authors are certain."""
+    async with asyncio.timeout(PATIENCE_S):
+        while True:
+            found = (await client.call("fileops/log", {}))["entries"]
+            if len(found) >= n_entries and all(entry["settled"] for entry in found):
+                return found[::-1]
+            await asyncio.sleep(0.01)
+
+
+def authors(entries: list[dict[str, Any]]) -> list[tuple[str, str]]:
+    return sorted((Path(entry["path"]).name, entry["by"]["kind"]) for entry in entries)
+
+
+async def test_line_of_another_under_one_name_is_not_the_commands_under_the_other(
+    daemon: SharedDaemon, editor: LspClient, folder: Path
+) -> None:
+    """The agent's command appends through the other name; its undo leaves the line that was there before."""
+    agent = await daemon.agent(folder)
+    with (folder / "a.txt").open("a") as opened:
+        opened.write("by another\n")
+    await settled(editor, 2)
+    await command(agent, folder, "echo by the command >> b.txt")
+    found = await settled(editor, 4)
+    assert authors(found) == [("a.txt", "command"), ("a.txt", "outside"), ("b.txt", "command"), ("b.txt", "outside")]
+    assert {(entry["added"], entry["removed"]) for entry in found} == {(1, 0)}
+    session = next(entry["by"]["session_id"] for entry in found if entry["by"]["kind"] == "command")
+    result = await editor.call("fileops/rewind", {"session_id": session, "approved": True})
+    assert code_of(result) is None, result
+    assert (folder / "a.txt").read_text() == OLD + "by another\n"
+    assert os.path.samefile(folder / "a.txt", folder / "b.txt")
+
+
+async def test_save_of_a_person_under_one_name_is_theirs_under_the_other(
+    daemon: SharedDaemon, editor: LspClient, folder: Path
+) -> None:
+    """A change so soon after a save is unsure (R-BY-1), and it is so under both names."""
+    agent = await daemon.agent(folder)
+    await saved(editor, folder / "a.txt", OLD + "by the person\n")
+    await command(agent, folder, "echo by the command >> b.txt")
+    found = await settled(editor, 4)
+    of_a, of_b = ([entry for entry in found if entry["path"].endswith(name)] for name in ("a.txt", "b.txt"))
+    assert [entry["by"] for entry in of_a] == [entry["by"] for entry in of_b]
+    assert of_b[0]["by"]["kind"] == "person"
+    assert {(entry["added"], entry["removed"]) for entry in found} == {(1, 0)}
+    candidates = of_b[1]["by"].get("candidates", [of_b[1]["by"]])
+    assert "command" in {by["kind"] for by in candidates}
+
+
+async def test_edit_through_one_name_is_the_sessions_under_the_other(
+    daemon: SharedDaemon, editor: LspClient, folder: Path
+) -> None:
+    agent = await daemon.agent(folder)
+    await edited(editor, folder / "a.txt")
+    await command(agent, folder, "touch b.txt && echo more >> b.txt")
+    found = await settled(editor, 4)
+    assert authors(found) == [("a.txt", "command"), ("a.txt", "session"), ("b.txt", "command"), ("b.txt", "session")]
+    result = await editor.call("fileops/rewind", {"session_id": "agent", "approved": True})
+    assert code_of(result) is None, result
+    assert (folder / "b.txt").read_text() == OLD + "more\n"
+    assert os.path.samefile(folder / "a.txt", folder / "b.txt")
+
+
+async def test_undo_under_one_name_is_no_change_of_the_next_command(
+    daemon: SharedDaemon, editor: LspClient, folder: Path
+) -> None:
+    """A person undoes an edit through a.txt; the next command must not be the author of that under b.txt."""
+    agent = await daemon.agent(folder)
+    await edited(editor, folder / "a.txt")
+    result = await editor.call("fileops/rewind", {"session_id": "agent", "approved": True})
+    assert code_of(result) is None, result
+    assert (folder / "b.txt").read_text() == OLD
+    await command(agent, folder, "touch b.txt && echo more >> b.txt")
+    found = await settled(editor, 6)
+    of_commands = [entry for entry in found if entry["by"]["kind"] == "command"]
+    assert [(entry["added"], entry["removed"]) for entry in of_commands] == [(1, 0), (1, 0)]
+    unkept = await editor.call("fileops/unkept", {})
+    assert {Path(file["file_path"]).name for file in unkept["files"]} == {"a.txt", "b.txt"}
+
+
+async def test_command_that_links_a_file_and_changes_it_is_undone(
+    daemon: SharedDaemon, editor: LspClient, folder: Path
+) -> None:
+    """A6: one hard link made by a command does not block the undo of all that it did."""
+    agent = await daemon.agent(folder)
+    (folder / "c.txt").write_text("c\n")
+    (folder / "d.txt").write_text("d\n")
+    await settled(editor, 2)
+    command_id = await command(agent, folder, "ln c.txt linked.txt; echo more >> c.txt; echo more >> d.txt; rm b.txt")
+    await settled(editor, 6)
+    result = await editor.call("fileops/rewind", {"command_id": command_id, "approved": True})
+    assert code_of(result) is None, result
+    assert {path.name: path.read_text() for path in folder.iterdir()} == {
+        "a.txt": OLD, "b.txt": OLD, "c.txt": "c\n", "d.txt": "d\n",
+    }  # fmt: skip
