@@ -64,10 +64,10 @@ async def test_edit_is_applied_to_a_file_that_a_formatter_changed_in_other_lines
 async def test_edit_near_a_change_is_refused_with_the_reason(file: Path) -> None:
     async with client_of(file.parent) as client:
         await client.read(file)
-        replaced(file, "line 18\n", "theirs\n")
+        replaced(file, "line 19\n", "theirs\n")
         refused = await client.edit(file, "line 20", "mine")
         assert (refused.code, refused.output) == ("modified_externally", ORDERED)
-        assert details_of(refused)["relevance"] == {"reason": "near", "ranges": [{"start_line": 18, "end_line": 18}]}
+        assert details_of(refused)["relevance"] == {"reason": "near", "ranges": [{"start_line": 19, "end_line": 19}]}
         assert "+theirs" in (details_of(refused)["diff_since_read"] or "")
         assert "theirs" in file.read_text() and "mine" not in file.read_text()
         await client.read(file)
@@ -150,9 +150,9 @@ async def test_unseen_change_is_relevant_until_it_has_been_shown(file: Path) -> 
         await client.read(file)
         replaced(file, "line 2\n", "theirs\n")
         assert (await client.edit(file, "line 20", "mine")).ok
-        for words in ("theirs", "line 3\n"):
+        for words, reason in (("theirs", "no_match_then"), ("line 3\n", "near")):
             refused = await client.edit(file, words, "x\n")
-            assert (refused.code, details_of(refused)["relevance"]["reason"]) == ("modified_externally", "near")
+            assert (refused.code, details_of(refused)["relevance"]["reason"]) == ("modified_externally", reason)
         assert (await client.edit(file, "line 25", "mine too")).ok
     async with client_of(file.parent, notices="details") as client:
         await client.read(file)
@@ -284,10 +284,10 @@ def test_change_that_was_shown_in_part_stays_relevant(relevant: McpClient, file:
     replaced(file, "line 2\n", "theirs\n" * 60)
     edited = relevant.tool("Edit", file_path=str(file), old_string="line 20", new_string="mine")
     assert texts_of(edited)[2].endswith("more lines; Read the file.")
-    refused = relevant.tool("Edit", file_path=str(file), old_string="line 4\n", new_string="mine\n")
+    refused = relevant.tool("Edit", file_path=str(file), old_string="line 3\n", new_string="mine\n")
     assert texts_of(refused)[0] == ORDERED
     relevant.tool("Read", file_path=str(file))
-    assert relevant.tool("Edit", file_path=str(file), old_string="line 4\n", new_string="mine\n")["isError"] is False
+    assert relevant.tool("Edit", file_path=str(file), old_string="line 3\n", new_string="mine\n")["isError"] is False
 
 
 @pytest.mark.parametrize("name", ["buffer", "external", "session:buffer", "reviewer"])
@@ -322,3 +322,39 @@ async def test_session_named_buffer_or_external_is_not_taken_for_one(file: Path,
         assert (await client.edit(file, "line 2", "theirs", session_id=name, replace_all=True)).ok
         (notice,) = details_of(await client.read(file.parent / "missing"))["notices"]
         assert (notice["changed_by"], notice["kind"]) == (told, "edited")
+
+
+async def test_sessions_edit_neighbouring_lines_without_reading_again(file: Path) -> None:
+    """A change by another session is known exactly: it may touch the edit, but not overlap it."""
+    async with client_of(file.parent) as client:
+        for session in ("one", "two"):
+            await client.read(file, session_id=session)
+        assert (await client.edit(file, "line 19\n", "line 19\ntheirs\n", session_id="one")).ok
+        assert (await client.edit(file, "line 20", "mine", session_id="two")).ok
+        assert (await client.edit(file, "line 21", "mine too", session_id="two")).ok
+        assert (await client.edit(file, "theirs", "theirs still", session_id="one")).ok
+        assert file.read_text() == LINES.replace(
+            "line 19\nline 20\nline 21\n", "line 19\ntheirs still\nmine\nmine too\n"
+        )
+
+
+async def test_session_edits_beside_what_another_has_undone(file: Path) -> None:
+    async with client_of(file.parent) as client:
+        for session in ("one", "two"):
+            await client.read(file, session_id=session)
+        assert (await client.edit(file, "line 19\n", "line 19\ntheirs\n", session_id="one")).ok
+        await client.undo(session_id="one")
+        assert (await client.edit(file, "line 12\n", "theirs\n", session_id="one")).ok
+        assert (await client.edit(file, "line 13\n", "mine\n", session_id="two")).ok
+        assert file.read_text() == LINES.replace("line 12\nline 13\n", "theirs\nmine\n")
+
+
+async def test_same_line_is_not_added_twice_by_two_sessions(file: Path) -> None:
+    async with client_of(file.parent) as client:
+        for session in ("one", "two"):
+            await client.read(file, session_id=session)
+        added = ("line 19\n", "line 19\nimport json\n")
+        assert (await client.edit(file, *added, session_id="one")).ok
+        refused = await client.edit(file, *added, session_id="two")
+        assert details_of(refused)["relevance"]["reason"] == "near"
+        assert file.read_text().count("import json") == 1

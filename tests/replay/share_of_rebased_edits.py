@@ -5,8 +5,8 @@
 Three successive versions of a file: the agent has read the first (*base*), another commit made the second (*present*),
 and the hunks of the third are the agent's edits, each quoted from the second with as little context as makes it unique.
 An edit is *quotable* if its text was in what the agent had read. Each edit that the rule of `core/merge/relevance.py`
-lets through must give the same bytes as the edit of the present version, and as `git merge-file`; exit status 1 if one
-does not.
+lets through must give the same bytes as the edit of the present version, and as `git merge-file` if that finds no
+conflict (as in a block that moved); exit status 1 if one does not.
 """
 
 import argparse
@@ -25,7 +25,7 @@ from fileops.core.merge.relevance import Carried, Replanned, carry, replan
 from fileops.core.plan import plan
 from fileops.core.splices import apply
 from fileops.core.text import detect_format, is_binary
-from fileops.model.edits import Edit, Plan
+from fileops.model.edits import Edit, Plan, Relevance
 from fileops.model.files import Base, Snapshot
 from support.core_models import LIMITS, snapshot_of
 
@@ -65,7 +65,7 @@ def _judge(base: bytes, present: bytes, edit: Edit, counts: Counter[str]) -> Non
     known = Base(content=base, shown=base)
     outcome = replan(known, snapshot_of(present), lambda snapshot: _plan(snapshot, edit))
     direct = apply(present, _plan(snapshot_of(present), edit).splices)
-    if not isinstance(outcome, Replanned):
+    if isinstance(outcome, Relevance):
         counts[outcome.reason] += 1
         if outcome.reason != "near":
             return
@@ -76,7 +76,9 @@ def _judge(base: bytes, present: bytes, edit: Edit, counts: Counter[str]) -> Non
         counts[f"applied with {margin_lines}"] += same
     if isinstance(outcome, Replanned):
         result = apply(present, outcome.plan.splices)
-        counts["differs"] += result != direct or merged(base, apply(base, then), present) != result
+        merge = merged(base, apply(base, then), present)
+        counts["conflicts for git"] += merge is None  # a block that moved, or a formatter's change
+        counts["differs"] += result != direct or merge not in {None, result}
 
 
 def _plan(snapshot: Snapshot, edit: Edit) -> Plan:

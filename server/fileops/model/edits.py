@@ -57,14 +57,16 @@ class Rebased(Struct, frozen=True, kw_only=True):
 
     changed_by: the last writer, as in BecameStale.source; what a client is shown instead is hub.names.changed_by.
     ranges: the lines that they changed, one range per change, in the file as the edit found it. diff: unified, None if
-    it would be too long. shown: the content as the session knew it before the edit. is_reviewed: whether a user decided
-    about the edit before the file changed.
+    it would be too long. shown: the content as the session knew it before the edit. unseen: splices from what it knows
+    after the edit to the file after it, if that is known exactly. is_reviewed: whether a user decided about the edit
+    before the file changed.
     """
 
     changed_by: str
     ranges: tuple[LineRange, ...]
     diff: str | None
     shown: bytes
+    unseen: tuple[Splice, ...] | None = None
     is_reviewed: bool = False
 
 

@@ -13,7 +13,7 @@ from fileops.concurrency.cancellation import CancelToken, CommitGuard, SetCommit
 from fileops.core import text
 from fileops.model.changes import Permissions, PlannedFile
 from fileops.model.commits import Commit
-from fileops.model.edits import Plan
+from fileops.model.edits import Plan, Splice
 from fileops.model.errors import SetUnsupported
 from fileops.model.events import DidEdit
 from fileops.model.files import CommitReport, Committed
@@ -74,7 +74,8 @@ class Committer(Struct, frozen=True, kw_only=True):
 
     keep: adds to the history. label_of: a session's label in the record, by its full name. diagnose: called with the
     commits of a request, to compare the problems before and after them. umask: that of the client whose commits these
-    are; None: that of this process.
+    are; None: that of this process. note_change: called right after a commit, while the file is locked, with its path,
+    the digest before, the splices and the digest after.
     """
 
     fs: FileSystem
@@ -84,6 +85,7 @@ class Committer(Struct, frozen=True, kw_only=True):
     label_of: Callable[[SessionName], str] = str
     diagnose: Callable[[Sequence[Commit]], None] | None = None
     umask: int | None = None
+    note_change: Callable[[str, bytes, tuple[Splice, ...], bytes], None] | None = None
 
     def commit(
         self,
@@ -99,8 +101,13 @@ class Committer(Struct, frozen=True, kw_only=True):
         `on_committed` updates the trackers; it is called right after the commit, while the file is locked. Raises:
         Stale, PathMoved, Cancelled and the failures of writing.
         """
+
+        def note(committed: Committed) -> None:
+            self._note_change(planned, committed)
+            on_committed(committed)
+
         with self._announced(planned.paths), umask.of_client(self.umask):
-            committed = self._write(planned, CommitGuard(token, on_committed))
+            committed = self._write(planned, CommitGuard(token, note))
         commit = self._recorded(planned, committed, session_id=session_id, set_id=set_id, time=self._now())
         if self.diagnose is not None:
             self.diagnose((commit,))
@@ -121,9 +128,15 @@ class Committer(Struct, frozen=True, kw_only=True):
         are locked. Raises: what `commit` raises, SetUnsupported, and SetConflict, the only failure after which
         something is written.
         """
+
+        def note(committed: tuple[Committed, ...]) -> None:
+            for each, outcome in zip(planned, committed, strict=True):
+                self._note_change(each, outcome)
+            on_committed(committed)
+
         set_id = new_set_id()
         with self._announced([path for each in planned for path in each.paths]), umask.of_client(self.umask):
-            hooks = SetCommitGuard(token, on_committed)
+            hooks = SetCommitGuard(token, note)
             committed = self.fs.replace_set(set_id, [each.file for each in planned], hooks, is_strict=is_strict)
         time = self._now()
         commits = tuple(
@@ -142,6 +155,12 @@ class Committer(Struct, frozen=True, kw_only=True):
         self._recorded(planned, committed, session_id=session_id, set_id=None, time=self._now())
 
     # --- helpers -----------------------------------------------------------------------------------------------
+
+    def _note_change(self, planned: PlannedCommit, committed: Committed) -> None:
+        before, after = planned.plan.snapshot, committed.snapshot
+        is_change = before.exists and not planned.removes and planned.new_path is None
+        if self.note_change is not None and is_change:
+            self.note_change(before.path, before.digest, planned.plan.splices, after.digest)
 
     @contextmanager
     def _announced(self, paths: Sequence[str]) -> Generator[None]:

@@ -14,7 +14,7 @@ This is one module so that the whole edit, and the order of its checks, can be r
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace as with_data
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -25,7 +25,7 @@ from fileops.core import processing, splices, text, validation
 from fileops.core.decision import apply_decision, reason_of
 from fileops.core.diff.unified import change_of
 from fileops.core.merge import relevance
-from fileops.core.merge.relevance import foreign_ranges, shown_after
+from fileops.core.merge.relevance import Carried, Replanned, foreign_ranges, shown_after
 from fileops.core.patch.hunks import plan_hunks
 from fileops.core.presentation import outputs
 from fileops.core.presentation.failures import failure_text
@@ -33,6 +33,7 @@ from fileops.core.review.decision_merge import Decided, Reopened, merge
 from fileops.core.roots import Roots
 from fileops.model.approval import Always, ApprovalRequest, Decision, Once, SomeChanges
 from fileops.model.commits import Commit
+from fileops.model.digest import content_digest
 from fileops.model.edits import Plan, Rebased, Relevance, Splice
 from fileops.model.errors import (
     AlreadyExists,
@@ -59,9 +60,6 @@ from fileops.service.paths import canonical_path
 from fileops.service.policy import Policy, question_about, texts_of
 from fileops.tracking.content_cache import diff_between
 from fileops.tracking.freshness import Freshness
-
-if TYPE_CHECKING:
-    from fileops.core.merge.relevance import Replanned
 
 
 class Proposal(Struct, frozen=True, kw_only=True):
@@ -248,24 +246,31 @@ class EditOperation(Struct, frozen=True, kw_only=True):
     def _replan(self, request: EditRequest, snapshot: Snapshot, base: Base, token: CancelToken) -> Plan:
         """Raises: ModifiedExternally, Stale, Cancelled."""
         changed_by = self.freshness.changed_by(request.session_id, snapshot)
+        shown = base.shown or b""
         if request.content is None:
-            outcome = relevance.replan(base, snapshot, lambda content: self._plan_on(request, content, token))
+            known = None if base.shown is None else self._known_since(base.shown, snapshot)
+            outcome = relevance.replan(base, snapshot, lambda content: self._plan_on(request, content, token), known)
         else:
             outcome = self._replan_write(request, snapshot, base, token)
+        if isinstance(outcome, Carried):
+            outcome = self._replanned(request, snapshot, shown, outcome, token)
         if isinstance(outcome, Relevance):
             raise self.freshness.refusal(request.session_id, snapshot, outcome, dry_run=request.dry_run)
-        shown = base.shown or b""
         rebased = Rebased(
             changed_by=changed_by,
             ranges=outcome.ranges,
             diff=diff_between(shown, snapshot.data, request.file_path),
             shown=shown,
+            unseen=outcome.unseen,
         )
         return replace(outcome.plan, rebased=rebased)
 
+    def _known_since(self, shown: bytes, snapshot: Snapshot) -> tuple[Splice, ...] | None:
+        return self.freshness.known_changes.between(snapshot.path, shown, snapshot.data)
+
     def _replan_write(
         self, request: EditRequest, snapshot: Snapshot, base: Base, token: CancelToken
-    ) -> "Replanned | Relevance":
+    ) -> Replanned | Relevance:
         """Plan a write again.
 
         The new text was made from what the session was shown, so it is compared with that.
@@ -277,6 +282,13 @@ class EditOperation(Struct, frozen=True, kw_only=True):
         carried = relevance.carry(shown, snapshot.data, then.splices, margin_lines=0)
         if isinstance(carried, Relevance):
             return carried
+        return self._replanned(request, snapshot, base.shown, carried, token)
+
+    def _replanned(
+        self, request: EditRequest, snapshot: Snapshot, shown: bytes, carried: Carried, token: CancelToken
+    ) -> Replanned:
+        """Return the plan on what the session was shown, with the splices that were carried over."""
+        then = self._plan_on(request, with_data(snapshot, data=shown), token)
         change = change_of(
             snapshot.data,
             then.format,
@@ -284,10 +296,18 @@ class EditOperation(Struct, frozen=True, kw_only=True):
             file_path=request.file_path,
             operation="modify",
             limits=self.settings.limits,
+            with_snippet=bool(request.edits) and request.tool == "edit",
             check=token.check,
         )
-        plan = replace(then, snapshot=snapshot, splices=carried.splices, change=change)
-        return relevance.Replanned(plan=plan, ranges=carried.ranges)
+        lines = tuple(1 + text.count_newlines(snapshot.data, then.format, 0, each.start) for each in carried.splices)
+        plan = replace(
+            then,
+            snapshot=snapshot,
+            splices=carried.splices,
+            change=change,
+            match_lines=(lines,) if len(then.edits) == 1 else then.match_lines,
+        )
+        return Replanned(plan=plan, ranges=carried.ranges)
 
     def _plan_on(self, request: EditRequest, snapshot: Snapshot, token: CancelToken) -> Plan:
         """Raises: Cancelled, and what `core.plan.plan` raises."""
@@ -474,6 +494,9 @@ class EditOperation(Struct, frozen=True, kw_only=True):
             shown = shown_after(rebased.shown, plan.snapshot.data, plan.splices)
 
         def note(committed: Committed) -> None:
+            if shown is not None and rebased is not None and rebased.unseen is not None:
+                after = committed.snapshot
+                self.freshness.known_changes.note(after.path, content_digest(shown), rebased.unseen, after.digest)
             self.freshness.note_write(
                 request.session_id,
                 request.file_path,

@@ -72,6 +72,7 @@ class Workspace:
             keep=history.keep,
             recorder=recorder,
             diagnose=None if diagnosis is None else diagnosis.note_commits,
+            note_change=freshness.known_changes.note,
         )
         if recorder is not None and diagnosis is not None:
             recorder.on_observed = diagnosis.note_observed

@@ -20,6 +20,7 @@ from fileops.model.settings import FreshnessRule
 from fileops.ports import Clock, EventSink, FileSystem
 from fileops.tracking.checker import FreshnessChecker, LinkChecker, changed_by_stat
 from fileops.tracking.filesystem_monitors import Device, FilesystemMonitors, OnHealth
+from fileops.tracking.known_changes import KnownChanges
 from fileops.tracking.monitor import ChangedPaths, FileMonitor
 from fileops.tracking.registry import TrackerRegistry
 from fileops.tracking.reports import ForeignChanges, IsHidden, Refusals, conflicts, nothing_hidden, tracked_files
@@ -72,6 +73,7 @@ class Freshness:
         )
         self._refusals = Refusals(self._registry, events)
         self.foreign_changes = ForeignChanges(fs, self._registry)
+        self.known_changes = KnownChanges()
         if mode == "relevant":
             self.keep_bases()
 

@@ -40,13 +40,17 @@ Function = list[Line]
 
 @dataclass(frozen=True)
 class RandomFile:
-    """before, now: the lines when the model read and when it edits. meant: lines of `before` that the call is about."""
+    """before, now: the lines when the model read and when it edits.
+
+    meant: lines of `before` that the call quotes. changed: which of them it changes, or adds a line to.
+    """
 
     shape: Shape
     before: tuple[str, ...]
     now: tuple[Line, ...]
     now_text: str
     meant: tuple[Line, ...]
+    changed: int
     call: EditCall
 
     @property
@@ -55,14 +59,12 @@ class RandomFile:
 
     @property
     def right(self) -> str | None:
-        """The right end; None if the lines that are meant are not there as they were."""
-        places = [index for index, line in enumerate(self.now) if line is self.meant[0]]
-        if not places or self.now[places[0] : places[0] + len(self.meant)] != self.meant:
-            return None
+        """The right end; None if what the call quotes is not there once, or its line is another one."""
         if self.now_text.count(self.call.old) != 1:
             return None
-        at = self.now_text.count("\n", 0, self.now_text.index(self.call.old))
-        return self.now_text.replace(self.call.old, self.call.new) if at == places[0] else None
+        at = self.now_text.count("\n", 0, self.now_text.index(self.call.old)) + self.changed
+        is_meant = self.now[at] is self.meant[self.changed]
+        return self.now_text.replace(self.call.old, self.call.new) if is_meant else None
 
     def outcome(self, result: str | None) -> Outcome:
         """result: the file after the edit, None where it was refused."""
@@ -78,18 +80,16 @@ class RandomFile:
         return "wrong"
 
     def _has_same_surroundings(self) -> bool:
-        n_lines = len(self.meant)
-        first = self.before_text.count("\n", 0, self.before_text.index(self.call.old))
-        first_now = self.now_text.count("\n", 0, self.now_text.index(self.call.old))
-        now = [line.text for line in self.now]
-        return _surroundings(self.before, first, n_lines) == _surroundings(now, first_now, n_lines)
+        at = self.before_text.count("\n", 0, self.before_text.index(self.call.old)) + self.changed
+        at_now = self.now_text.count("\n", 0, self.now_text.index(self.call.old)) + self.changed
+        return _surroundings(self.before, at) == _surroundings([line.text for line in self.now], at_now)
 
 
-def _surroundings(lines: Sequence[str], first: int, n_lines: int) -> tuple[str | None, str | None, str | None]:
+def _surroundings(lines: Sequence[str], at: int) -> tuple[str | None, str | None, str | None]:
     """Return the next line above and below that is not blank, and the head of the function or section."""
-    above = next((line for line in reversed(lines[:first]) if line.strip()), None)
-    below = next((line for line in lines[first + n_lines :] if line.strip()), None)
-    head = next((line for line in reversed(lines[:first]) if line.startswith(("def ", "function ", "["))), None)
+    above = next((line for line in reversed(lines[:at]) if line.strip()), None)
+    below = next((line for line in lines[at + 1 :] if line.strip()), None)
+    head = next((line for line in reversed(lines[:at]) if line.startswith(("def ", "function ", "["))), None)
     return above, below, head
 
 
@@ -130,19 +130,19 @@ def _random_file(rng: random.Random) -> RandomFile | None:
     chosen = _chosen(rng, before)
     if chosen is None:
         return None
-    meant, call = chosen
+    meant, changed, call = chosen
     now = [list(function) for function in functions]
     for _ in range(rng.randint(1, 5)):
-        _disturb(rng, writer, now, meant[0])
+        _disturb(rng, writer, now, meant[changed])
     lines = tuple(line for function in now for line in function)
     now_text = _joined([line.text for line in lines])
     if now_text == _joined(texts):
         return None
-    return RandomFile(writer.shape, texts, lines, now_text, tuple(meant), call)
+    return RandomFile(writer.shape, texts, lines, now_text, tuple(meant), changed, call)
 
 
-def _chosen(rng: random.Random, before: Sequence[Line]) -> tuple[Sequence[Line], EditCall] | None:
-    """Return some lines whose text is there once, and a call that changes one of them or adds one."""
+def _chosen(rng: random.Random, before: Sequence[Line]) -> tuple[Sequence[Line], int, EditCall] | None:
+    """Return some lines whose text is there once, which one a call changes or adds one below, and the call."""
     text = _joined([line.text for line in before])
     n_lines = rng.choice((1, 1, 1, 2, 3))
     firsts = [index for index in range(len(before) - n_lines + 1) if before[index].text.strip()]
@@ -158,12 +158,12 @@ def _chosen(rng: random.Random, before: Sequence[Line]) -> tuple[Sequence[Line],
         parts = [line.text for line in meant]
         indentation = parts[changed][: len(parts[changed]) - len(parts[changed].lstrip())]
         if not old.endswith("\n"):
-            return meant, EditCall(old, "done()")
+            return meant, changed, EditCall(old, "done()")
         if rng.random() < 0.3:
             parts.insert(changed + 1, f"{indentation}added()")
         else:
             parts[changed] = f"{indentation}done()"
-        return meant, EditCall(old, _joined(parts))
+        return meant, changed, EditCall(old, _joined(parts))
     return None
 
 

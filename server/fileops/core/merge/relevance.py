@@ -1,11 +1,14 @@
 """Decides whether others' changes to a file are relevant to an edit that was made for the content before them.
 
-There are two contents: the one that the session knows (`base`) and the current one (`present`). Others' change is not
-relevant if the edit does the same to both, at the same place, and no changed line is near it. The edit may then be
-applied as if it had been made for the current content. Nothing is guessed: if in doubt, the change is relevant.
+There are two contents: the one that the session was shown (`base`) and the current one (`present`). Others' change is
+not relevant if the edit still means the same place. What was changed through this daemon is known as splices; the edit
+is carried over them, and no distance matters (`Known`). What other programs changed is known from a comparison only. It
+is then the same place if the direct neighbours and all enclosing lines are the same lines in both, if only blanks
+differ, or if the block that contains it was moved as a whole. If in doubt, the change is relevant.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from msgspec import Struct
@@ -14,12 +17,22 @@ from fileops.core import splices as splicing
 from fileops.core.diff.lines import Range, changed_ranges
 from fileops.core.diff.regions import regions
 from fileops.core.merge.rebase import rebase
-from fileops.core.text import detect_format, is_binary, newline_style, split_lines
+from fileops.core.merge.same_place import (
+    added_lines,
+    closes,
+    enclosing,
+    is_blank,
+    is_blank_change,
+    moved_block,
+    reindented,
+)
+from fileops.core.text import count_newlines, detect_format, is_binary, newline_style, split_lines
 from fileops.model.edits import LineRange, Plan, Relevance, RelevanceReason, Splice
-from fileops.model.errors import CountMismatch, FileOpsError, MultipleMatches
+from fileops.model.errors import CountMismatch, FileOpsError, MultipleMatches, NoMatch
 from fileops.model.files import Base, Snapshot
 
-MARGIN_LINES = 3  # as many unchanged lines as a diff shows around a change
+MARGIN_LINES = 3  # of approvals: as many unchanged lines as a diff shows around a change
+TWICE_LINES = 3  # how near a line that both add is the same addition, made twice
 MAX_BYTES = 1 << 20  # of a content; a larger file is read again rather than compared
 _MAX_PRODUCT = 100_000  # lines × lines that are compared within milliseconds
 
@@ -32,35 +45,66 @@ class Carried(Struct, frozen=True, kw_only=True):
 
 
 class Replanned(Struct, frozen=True, kw_only=True):
-    """An edit planned on the present content. ranges: the lines of it that others changed, in order."""
+    """An edit planned on the present content. ranges: the lines of it that others changed, in order.
+
+    unseen: splices from what the session has been shown after the edit to the content after it; None if not known.
+    """
 
     plan: Plan
     ranges: tuple[LineRange, ...]
+    unseen: tuple[Splice, ...] | None = None
 
 
-def replan(base: Base, present: Snapshot, plan: Callable[[Snapshot], Plan]) -> Replanned | Relevance:
+def replan(
+    base: Base, present: Snapshot, plan: Callable[[Snapshot], Plan], known: Sequence[Splice] | None = None
+) -> Replanned | Carried | Relevance:
     """Plan an edit on the current content, or return why the change by others is relevant to it.
 
-    plan: plans the edit on a snapshot. A FileOpsError becomes a reason; everything else is raised.
+    plan: plans the edit on a snapshot. A FileOpsError becomes a reason; everything else is raised. known: splices of
+    whole lines from `base.shown` to the present content, if all of it was changed through this daemon. Carried is
+    returned if the text of the edit cannot be found as it is: its splices are then those of the edit on the base.
     """
-    compared = _compared(base, present.data)
-    if isinstance(compared, Relevance):
-        return compared
+    fault = _fault(base.shown, present.data)
+    if fault is not None or base.shown is None:
+        return Relevance(reason=fault or "no_base")
+    old = base.shown
+    fmt = detect_format(old)
+    if newline_style(old, fmt) != newline_style(present.data, fmt):
+        return _replan_with_lf(old, present, plan)
+    compared = _Comparison(old, old, present.data)
     try:
-        then = plan(replace(present, data=compared.old))
+        then = plan(replace(present, data=old))
     except FileOpsError as failure:
         return compared.relevance("count" if isinstance(failure, _COUNTS) else "no_match_then")
     try:
         now = plan(present)
     except FileOpsError as failure:
-        return compared.relevance("count" if isinstance(failure, _COUNTS) else "no_match_now")
-    carried = compared.carry(then.splices, MARGIN_LINES)
-    if isinstance(carried, Relevance):
-        was_moved = carried.reason == "near" and compared.is_moved(then.splices, now.splices)
-        return compared.relevance("elsewhere") if was_moved else carried
-    if splicing.apply(present.data, carried.splices) != splicing.apply(present.data, now.splices):
-        return compared.relevance("elsewhere")
-    return Replanned(plan=now, ranges=carried.ranges)
+        carried = compared.carry_without_match(then, failure, known)
+        return carried or compared.relevance("count" if isinstance(failure, _COUNTS) else "no_match_now")
+    reason = compared.reason(then, now) if known is None else compared.reason_over(then, now, known)
+    if reason is not None:
+        return compared.relevance(reason)
+    unseen = None if known is None else _shifted(known, then.splices)
+    return Replanned(plan=now, ranges=compared.ranges, unseen=unseen)
+
+
+def _replan_with_lf(old: bytes, present: Snapshot, plan: Callable[[Snapshot], Plan]) -> Replanned | Relevance:
+    """Plan an edit on a content that has other line ends: texts are matched without regard to them."""
+    if detect_format(old).unit_bytes > 1:
+        return Relevance(reason="format")
+    was, data = (each.replace(b"\r\n", b"\n") for each in (old, present.data))
+    outcome = replan(Base(content=was, shown=was), replace(present, data=data), plan)
+    if not isinstance(outcome, Replanned):
+        return outcome if isinstance(outcome, Relevance) else Relevance(reason="format", ranges=outcome.ranges)
+    return Replanned(plan=plan(present), ranges=outcome.ranges)
+
+
+def line_splices(data: bytes, splices: Sequence[Splice]) -> tuple[Splice, ...]:
+    """Return splices of whole lines with the same effect, without lines that they leave unchanged."""
+    return tuple(
+        Splice(region.start, region.end, b"".join(region.new))
+        for region in regions(data, detect_format(data), splices, None)
+    )
 
 
 def carry(
@@ -93,17 +137,24 @@ def shown_after(shown: bytes, present: bytes, splices: Sequence[Splice]) -> byte
 _COUNTS = (CountMismatch, MultipleMatches)
 
 
+def _fault(old: bytes | None, present: bytes) -> RelevanceReason | None:
+    """Return why the two contents cannot be compared."""
+    if old is None:
+        return "no_base"
+    fmt = detect_format(old)
+    if fmt != detect_format(present) or is_binary(old, fmt) or is_binary(present, fmt):
+        return "format"
+    return "too_large" if max(len(old), len(present)) > MAX_BYTES else None
+
+
 def _compared(base: Base, present: bytes) -> "_Comparison | Relevance":
     old, shown = base.content, base.shown
     if old is None or shown is None:
         return Relevance(reason="no_base")
-    fmt = detect_format(old)
-    is_text = not (is_binary(old, fmt) or is_binary(present, fmt))
-    if fmt != detect_format(present) or not is_text or newline_style(old, fmt) != newline_style(present, fmt):
-        return Relevance(reason="format")
-    if max(len(old), len(present)) > MAX_BYTES:
-        return Relevance(reason="too_large")
-    return _Comparison(old, shown, present)
+    fault = _fault(old, present)
+    if fault is None and newline_style(old, detect_format(old)) != newline_style(present, detect_format(present)):
+        fault = "format"
+    return _Comparison(old, shown, present) if fault is None else Relevance(reason=fault)
 
 
 class _Comparison:
@@ -114,18 +165,18 @@ class _Comparison:
         self._present = present
         self._fmt = fmt = detect_format(old)
         self._lines = split_lines(old, fmt)
-        lines = split_lines(present, fmt)
-        self._foreign = foreign = changed_ranges(self._lines, lines)
-        self._touched = list(_touched(self._lines, lines, foreign))
+        self._now = split_lines(present, fmt)
+        self._foreign = foreign = changed_ranges(self._lines, self._now)
+        self._touched = list(_touched(self._lines, self._now, foreign))
         if shown is not old:
             shown_lines = split_lines(shown, fmt)
             unseen = [(b, b_end, a, a_end) for a, a_end, b, b_end in changed_ranges(shown_lines, self._lines)]
             self._touched += _touched(self._lines, shown_lines, unseen)
-            foreign = changed_ranges(shown_lines, lines)
-        self._ranges = tuple(_line_range(start, stop, len(lines)) for _, _, start, stop in foreign)
+            foreign = changed_ranges(shown_lines, self._now)
+        self.ranges = tuple(_line_range(start, stop, len(self._now)) for _, _, start, stop in foreign)
 
     def relevance(self, reason: RelevanceReason) -> Relevance:
-        return Relevance(reason=reason, ranges=self._ranges)
+        return Relevance(reason=reason, ranges=self.ranges)
 
     def carry(self, splices: Sequence[Splice], margin_lines: int) -> Carried | Relevance:
         """See `carry`."""
@@ -134,7 +185,141 @@ class _Comparison:
         rebased = rebase(splices, self.old, self._present)
         if rebased.conflicts:
             return self.relevance("elsewhere")
-        return Carried(splices=rebased.splices, ranges=self._ranges)
+        return Carried(splices=rebased.splices, ranges=self.ranges)
+
+    # --- over what is known ----------------------------------------------------------------------------------------
+
+    def reason_over(self, then: Plan, now: Plan, known: Sequence[Splice]) -> RelevanceReason | None:
+        """Return why known changes are relevant to an edit.
+
+        then, now: the edit planned on both contents. Their splices replace what was quoted; so a known change may touch
+        them, but not overlap them.
+        """
+        carried = _over(then.splices, known)
+        if carried is None:
+            return "near"
+        is_same = [(each.start, each.end) for each in carried] == [(each.start, each.end) for each in now.splices]
+        if not is_same:
+            return "elsewhere"
+        return "near" if self._is_made_twice(then.splices, now.splices) else None
+
+    def carry_without_match(self, then: Plan, failure: FileOpsError, known: Sequence[Splice] | None) -> Carried | None:
+        """Carry an edit over whose text is not found as it is: there once more, or with other blanks."""
+        is_single = len(then.edits) == 1 and not then.edits[0].replace_all and len(then.splices) == 1
+        if not is_single:
+            return None
+        if isinstance(failure, MultipleMatches) and known is not None:
+            carried = _over(then.splices, known)
+            is_free = carried is not None and not self._is_made_twice(then.splices, carried)
+            return Carried(splices=carried, ranges=self.ranges) if carried is not None and is_free else None
+        if isinstance(failure, NoMatch) and is_blank_change(self._lines, self._now):
+            moved = reindented(self.old, self._lines, self._present, self._now, self._fmt, then.splices[0])
+            return None if moved is None else Carried(splices=(moved,), ranges=self.ranges)
+        return None
+
+    # --- by comparison ---------------------------------------------------------------------------------------------
+
+    def reason(self, then: Plan, now: Plan) -> RelevanceReason | None:
+        """Return why changes by other programs are relevant to an edit. then, now: it, planned on both contents."""
+        reason = self._reason_beside(then, now)
+        if reason is None:
+            return "near" if self._is_made_twice(then.splices, now.splices) else None
+        if is_blank_change(self._lines, self._now):
+            return None if self._is_same_line_but_for_blanks(then, now) else reason
+        if moved_block(self.old, self._lines, self._present, self._now, then.splices, now.splices, self._fmt):
+            return None
+        if reason == "near" and self.is_moved(then.splices, now.splices):
+            return "elsewhere"
+        return reason
+
+    def _reason_beside(self, then: Plan, now: Plan) -> RelevanceReason | None:
+        mine = _changed(self.old, then.splices)
+        if self._has_changed_neighbour(mine, then):
+            return "near"
+        rebased = rebase(then.splices, self.old, self._present)
+        if rebased.conflicts:
+            return "elsewhere"
+        if splicing.apply(self._present, rebased.splices) != splicing.apply(self._present, now.splices):
+            return "elsewhere"
+        return None if all(self._stands_under_the_same(start, stop) for start, stop, _, _ in mine) else "elsewhere"
+
+    def _has_changed_neighbour(self, mine: Sequence[Range], then: Plan) -> bool:
+        """Return whether a line directly beside the changed lines is not the same line, or a line came in between.
+
+        Blank lines between are skipped. Places are gaps between lines: gap n is above line n. If the same lines could
+        as well be inserted or deleted at other places, all of these count.
+        """
+        new = split_lines(splicing.apply(self.old, then.splices), self._fmt)
+        theirs = list(_extents(self._lines, self._now, self._foreign))
+        for start, stop in self._anchored(_extents(self._lines, new, mine), then):
+            above = next((n for n in range(start - 1, -1, -1) if not is_blank(self._lines[n])), -1)
+            below = next((n for n in range(stop, len(self._lines)) if not is_blank(self._lines[n])), len(self._lines))
+            if any(first <= below and above + 1 <= last for first, last in theirs):
+                return True
+        return False
+
+    def _anchored(self, places: Iterable[tuple[int, int]], then: Plan) -> Iterator[tuple[int, int]]:
+        """Yield the old lines [start, stop) of each place, an insertion with the quoted lines beside which it is."""
+        quotes = [
+            (
+                count_newlines(self.old, self._fmt, 0, splice.start),
+                count_newlines(self.old, self._fmt, 0, max(splice.start, splice.end - self._fmt.unit_bytes)) + 1,
+            )
+            for splice in then.splices
+        ]
+        for start, stop in places:
+            is_insertion = start == stop
+            has_above = is_insertion and any(first < start <= last for first, last in quotes)
+            has_below = is_insertion and any(first <= stop < last for first, last in quotes)
+            yield start - has_above, stop + has_below
+
+    def _stands_under_the_same(self, start: int, stop: int) -> bool:
+        """Return whether the lines that enclose old lines are the same lines in both contents.
+
+        A line that closes something says too little by itself, so what it closes has to be the same, too.
+        """
+        above = next((n for n in range(start - 1, -1, -1) if not is_blank(self._lines[n])), -1)
+        meant = next((n for n in range(start, stop) if not is_blank(self._lines[n])), above)
+        beside = [above] if above >= 0 and closes(self._lines[above]) else []
+        return all(self._is_enclosed_alike(line) for line in (meant, *beside) if line >= 0)
+
+    def _is_enclosed_alike(self, line: int) -> bool:
+        line_now = self._now_at(line)
+        if line_now is None:
+            return False
+        return [self._now_at(each) for each in enclosing(self._lines, line)] == enclosing(self._now, line_now)
+
+    def _now_at(self, line: int) -> int | None:
+        """Return the present index of an old line; None if others changed it."""
+        at = bisect_right(self._foreign, line, key=lambda changed: changed[0])
+        if at == 0:
+            return line if line < len(self._lines) else None
+        _, a_end, _, b_end = self._foreign[at - 1]
+        return None if line < a_end or line >= len(self._lines) else line - a_end + b_end
+
+    def _is_same_line_but_for_blanks(self, then: Plan, now: Plan) -> bool:
+        """Return whether an edit changes the same lines of both, and these stand under the same lines."""
+
+        def places(data: bytes, lines: Sequence[bytes], plan: Plan) -> list[tuple[int, list[int]]]:
+            ordinals = {n: number for number, n in enumerate(n for n, line in enumerate(lines) if not is_blank(line))}
+            starts = [count_newlines(data, self._fmt, 0, splice.start) for splice in plan.splices]
+            return [(ordinals.get(start, -1), [ordinals[each] for each in enclosing(lines, start)]) for start in starts]
+
+        before = places(self.old, self._lines, then)
+        return before == places(self._present, self._now, now) and all(number >= 0 for number, _ in before)
+
+    def _is_made_twice(self, then: Sequence[Splice], now: Sequence[Splice]) -> bool:
+        """Return whether others added a line that the edit adds, too, within TWICE_LINES lines of it."""
+        mine = added_lines(self.old, then, self._fmt)
+        if not mine:
+            return False
+        for start, stop, _, _ in _changed(self._present, now):
+            low, high = start - TWICE_LINES, stop + TWICE_LINES
+            for _, _, b, b_end in self._foreign:
+                near = self._now[max(b, low, 0) : max(0, min(b_end, high))]
+                if any(line.strip() in mine for line in near if not is_blank(line)):
+                    return True
+        return False
 
     def is_moved(self, then: Sequence[Splice], now: Sequence[Splice]) -> bool:
         """Return whether others removed lines that `then` changes, and `now` changes lines that others moved."""
@@ -162,6 +347,35 @@ class _Comparison:
         )
 
 
+def _over(splices: Sequence[Splice], known: Sequence[Splice]) -> tuple[Splice, ...] | None:
+    """Carry splices over known ones; None if some overlap. Both are over the same content.
+
+    What is inserted at the start of a splice is above it, and what is inserted at its end is below it.
+    """
+    carried: list[Splice] = []
+    at = shift = 0
+    for splice in splices:
+        while at < len(known) and known[at].end <= splice.start:
+            shift += len(known[at].new) - (known[at].end - known[at].start)
+            at += 1
+        if at < len(known) and known[at].start < splice.end:
+            return None
+        carried.append(Splice(splice.start + shift, splice.end + shift, splice.new))
+    return tuple(carried)
+
+
+def _shifted(known: Sequence[Splice], mine: Sequence[Splice]) -> tuple[Splice, ...]:
+    """Return the known splices over the content after mine, which they do not overlap."""
+    shifted: list[Splice] = []
+    at = shift = 0
+    for splice in known:
+        while at < len(mine) and mine[at].end <= splice.start:
+            shift += len(mine[at].new) - (mine[at].end - mine[at].start)
+            at += 1
+        shifted.append(Splice(splice.start + shift, splice.end + shift, splice.new))
+    return tuple(shifted)
+
+
 def _changed(data: bytes, splices: Sequence[Splice]) -> list[Range]:
     """Return the lines that splices change, in the form of `changed_ranges`."""
     return [
@@ -173,8 +387,18 @@ def _changed(data: bytes, splices: Sequence[Splice]) -> list[Range]:
 def _touched(old: Sequence[bytes], new: Sequence[bytes], ranges: Sequence[Range]) -> Iterator[tuple[int, int]]:
     """Yield the first and the last old line that each range may change.
 
-    An insertion changes the lines on both sides of it. If the same lines could as well be inserted or deleted at other
-    places, all of these count, since it is unknown which was meant.
+    An insertion changes the lines on both sides of it.
+    """
+    for (a, a_end, _, _), (start, stop) in zip(ranges, _extents(old, new, ranges), strict=True):
+        is_insertion = a == a_end
+        yield max(0, start - is_insertion), min(len(old) - 1, stop - (not is_insertion))
+
+
+def _extents(old: Sequence[bytes], new: Sequence[bytes], ranges: Sequence[Range]) -> Iterator[tuple[int, int]]:
+    """Yield the old lines [start, stop) that each range may change; an insertion is empty.
+
+    If the same lines could as well be inserted or deleted at other places, all of these count, since it is unknown
+    which was meant.
     """
     stops = [(0, 0), *((a_end, b_end) for _, a_end, _, b_end in ranges)]
     starts = [*((a, b) for a, _, b, _ in ranges), (len(old), len(new))]
@@ -183,8 +407,7 @@ def _touched(old: Sequence[bytes], new: Sequence[bytes], ranges: Sequence[Range]
         after, before = old[a_end:below], old[above:a][::-1]
         n_down = max(_reach(removed, after), _reach(added, after))
         n_up = max(_reach(removed[::-1], before), _reach(added[::-1], before))
-        is_insertion = a == a_end
-        yield max(0, a - n_up - is_insertion), min(len(old) - 1, a_end + n_down - (not is_insertion))
+        yield a - n_up, a_end + n_down
 
 
 def _reach(block: Sequence[bytes], after: Sequence[bytes]) -> int:

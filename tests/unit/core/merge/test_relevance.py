@@ -2,7 +2,16 @@
 
 import pytest
 
-from fileops.core.merge.relevance import MAX_BYTES, Base, Carried, Replanned, carry, replan, shown_after
+from fileops.core.merge.relevance import (
+    MAX_BYTES,
+    Base,
+    Carried,
+    Replanned,
+    carry,
+    line_splices,
+    replan,
+    shown_after,
+)
 from fileops.core.plan import plan
 from fileops.core.splices import apply
 from fileops.core.text import detect_format
@@ -22,7 +31,7 @@ def base_of(content: bytes, shown: bytes | None = None) -> Base:
     return Base(content=content, shown=content if shown is None else shown)
 
 
-def replanned(base: Base | bytes, present: bytes, *edits: Edit) -> Replanned | Relevance:
+def replanned(base: Base | bytes, present: bytes, *edits: Edit) -> Replanned | Carried | Relevance:
     def plan_on(snapshot: Snapshot) -> Plan:
         return plan(snapshot, detect_format(snapshot.data), edits, limits=LIMITS)
 
@@ -62,6 +71,15 @@ TEN = edit("line 10\n", "mine\n")
         pytest.param(with_line(5, b"line  5\n"), [TEN], id="other lines reformatted"),
         pytest.param(with_line(6, b"x\n"), [TEN], id="four lines above"),
         pytest.param(with_line(14, b"x\n"), [TEN], id="four lines below"),
+        pytest.param(with_line(8, b"x\n"), [TEN], id="two lines above"),
+        pytest.param(with_line(12, b"x\n"), [TEN], id="two lines below"),
+        pytest.param(without(8), [TEN], id="deleted two lines above"),
+        pytest.param(with_line(9, b"x\nline 9\n"), [TEN], id="inserted before the line above"),
+        pytest.param(with_line(11, b"line 11\nx\n"), [TEN], id="inserted after the line below"),
+        pytest.param(LINES.replace(b"\n", b"\r\n"), [TEN], id="LF to CRLF"),
+        pytest.param(with_line(1, b"line 1\r\n"), [TEN], id="one CRLF"),
+        pytest.param(LINES.replace(b"line", b"  line"), [edit("line 10\n", "mine\n")], id="all re-indented"),
+        pytest.param(LINES.replace(b"\n", b" \n"), [edit("line 10", "mine")], id="blanks at line ends"),
         pytest.param(with_line(5, b"line 5\nx\n"), [TEN], id="inserted after the fifth line above"),
         pytest.param(with_line(15, b"x\nline 15\n"), [TEN], id="inserted before the fifth line below"),
         pytest.param(b"x\n" + LINES, [TEN], id="inserted at the top"),
@@ -85,15 +103,21 @@ BLOCK = b"def f():\n    return 1\n"
         pytest.param(LINES, with_line(10, b"x\n"), [TEN], "no_match_now", id="the line itself"),
         pytest.param(LINES, with_line(10, b"x line 10\n"), [edit("line 10", "mine")], "near", id="beside it"),
         pytest.param(LINES, with_line(9, b"x\n"), [TEN], "near", id="the line above"),
-        pytest.param(LINES, with_line(8, b"x\n"), [TEN], "near", id="two lines above"),
-        pytest.param(LINES, with_line(7, b"x\n"), [TEN], "near", id="three lines above"),
-        pytest.param(LINES, with_line(13, b"x\n"), [TEN], "near", id="three lines below"),
-        pytest.param(LINES, without(7), [TEN], "near", id="deleted three lines above"),
-        pytest.param(LINES, with_line(7, b"line 7\nx\n"), [TEN], "near", id="inserted after the third line above"),
-        pytest.param(LINES, with_line(7, b"x\nline 7\n"), [TEN], "near", id="inserted before the third line above"),
-        pytest.param(LINES, with_line(13, b"x\nline 13\n"), [TEN], "near", id="inserted before the third line below"),
+        pytest.param(LINES, with_line(11, b"x\n"), [TEN], "near", id="the line below"),
+        pytest.param(LINES, without(9), [TEN], "near", id="deleted directly above"),
+        pytest.param(LINES, with_line(10, b"x\nline 10\n"), [TEN], "near", id="inserted directly above"),
+        pytest.param(LINES, with_line(10, b"line 10\nx\n"), [TEN], "near", id="inserted directly below"),
         pytest.param(
-            LINES, with_line(13, b"line 13\nx\n"), [TEN], "near", id="inserted after the third line below"
+            LINES, with_line(10, b"x\nline 10\n"), [edit("line 10\n", "line 10\ny\n")], "near",
+            id="inserted above the line to which one is added",
+        ),
+        pytest.param(
+            LINES.replace(b"line 11\n", b"\nline 11\n"), LINES.replace(b"line 11\n", b"\nx\n"), [TEN], "near",
+            id="the next line that is not blank",
+        ),
+        pytest.param(
+            LINES, with_line(8, b"line 8\nnew\n"), [edit("line 10\n", "line 10\nnew\n")], "near",
+            id="the same line was added two lines above",
         ),
         pytest.param(
             LINES, with_line(10, b"line 10\nx\n"), [edit("line 10\n", "a\n"), edit("line 11\n", "b\n")], "near",
@@ -122,8 +146,6 @@ BLOCK = b"def f():\n    return 1\n"
         pytest.param(
             TWINS, TWINS + b"twin\n", [edit("twin", "mine", expected_replacements=2)], "count", id="expected number"
         ),
-        pytest.param(LINES, LINES.replace(b"\n", b"\r\n"), [TEN], "format", id="LF to CRLF"),
-        pytest.param(LINES, with_line(1, b"line 1\r\n"), [TEN], "format", id="one CRLF"),
         pytest.param(LINES, b"\xef\xbb\xbf" + LINES, [TEN], "format", id="BOM"),
         pytest.param(
             LINES, b"\xff\xfe" + LINES.decode().encode("utf-16-le"), [TEN], "format", id="another encoding"
@@ -160,19 +182,24 @@ def test_equal_inserted_lines_are_relevant_at_each_possible_place() -> None:
     """A blank line among blank lines: which of them is new cannot be known."""
     blanks = b"head\n" + b"\n" * 8 + b"tail\n"
     longer = b"head\n" + b"\n" * 9 + b"tail\n"
-    assert reason_of(blanks, longer, edit("head", "mine")) == "near"
-    assert reason_of(blanks, longer, edit("tail", "mine")) == "near"
+    assert reason_of(blanks, longer + b"x\n", edit("head", "mine")) == "near"
+    assert reason_of(blanks, longer + b"x\n", edit("tail", "mine")) == "near"
     assert reason_of(blanks, blanks.replace(b"tail", b"x"), edit("head\n\n", "head\n\n\n")) == "near"
-    assert reason_of(longer, blanks, edit("head", "mine")) == "near"
+    assert reason_of(longer, blanks + b"x\n", edit("head", "mine")) == "near"
     assert reason_of(longer, longer.replace(b"head\n\n", b"head\nnew\n"), edit("tail", "mine")) == "near"
-    assert reason_of(longer, blanks, edit("tail", "mine")) == "near"
+    assert reason_of(longer, blanks + b"x\n", edit("tail", "mine")) == "near"
 
 
-@pytest.mark.parametrize(("n_between", "reason"), [(3, "near"), (4, None)])
+def test_change_of_blank_lines_alone_is_not_relevant() -> None:
+    blanks = b"head\n" + b"\n" * 8 + b"tail\n"
+    assert result_of(blanks, blanks.replace(b"\n\n", b"\n"), edit("tail", "mine")).endswith(b"mine\n")
+
+
+@pytest.mark.parametrize(("n_between", "reason"), [(0, "near"), (1, None)])
 def test_equal_inserted_lines_are_relevant_up_to_the_last(n_between: int, reason: str | None) -> None:
     between = [b"%d\n" % number for number in range(n_between)]
     for order in (1, -1):
-        base, present = (b"".join([b"edge\n", *[b"\n"] * n, *between, b"end\n"][::order]) for n in (8, 9))
+        base, present = (b"".join([b"edge\n", *[b"-\n"] * n, *between, b"end\n"][::order]) for n in (8, 9))
         outcome = replanned(base, present, edit("end", "mine"))
         assert (outcome.reason if isinstance(outcome, Relevance) else None) == reason
 
@@ -193,10 +220,10 @@ def test_change_that_may_have_been_made_further_down_is_relevant_there() -> None
 
 def test_unseen_change_is_relevant_until_it_is_shown() -> None:
     unseen = base_of(with_line(5, b"theirs\n"), shown=LINES)
-    assert reason_of(unseen, with_line(5, b"theirs\n"), edit("line 7", "mine")) == "near"
-    assert reason_of(unseen, with_line(5, b"theirs\n"), edit("theirs", "mine")) == "near"
+    assert reason_of(unseen, with_line(5, b"theirs\n"), edit("line 6", "mine")) == "near"
+    assert reason_of(unseen, with_line(5, b"theirs\n"), edit("theirs", "mine")) == "no_match_then"
     assert b"mine" in result_of(unseen, with_line(5, b"theirs\n"), TEN)
-    assert b"mine" in result_of(base_of(with_line(5, b"theirs\n")), with_line(5, b"theirs\n"), edit("line 7", "mine"))
+    assert b"mine" in result_of(base_of(with_line(5, b"theirs\n")), with_line(5, b"theirs\n"), edit("line 6", "mine"))
 
 
 def test_ranges_name_unseen_changes_too() -> None:
@@ -208,8 +235,8 @@ def test_ranges_name_unseen_changes_too() -> None:
 
 def test_unseen_deletion_is_relevant_to_both_neighbours() -> None:
     unseen = base_of(without(5), shown=LINES)
-    assert reason_of(unseen, without(5), edit("line 8", "mine")) == "near"
-    assert reason_of(unseen, without(5), edit("line 2\n", "mine\n")) == "near"
+    assert reason_of(unseen, without(5), edit("line 6\n", "mine\n")) == "near"
+    assert reason_of(unseen, without(5), edit("line 4\n", "mine\n")) == "near"
     assert b"mine" in result_of(unseen, without(5), edit("line 10", "mine"))
 
 
@@ -243,3 +270,100 @@ def test_text_that_others_inserted_in_part_is_not_inserted_again() -> None:
     base, present = b"a\n\n\n\n\nb\n", b"a\n\n\n\n\none two\nb\n"
     carried = carry(base_of(base), present, [Splice(2, 2, b"one two three\n")], margin_lines=0)
     assert isinstance(carried, Relevance) and carried.reason == "elsewhere"
+
+
+# --- the same place ------------------------------------------------------------------------------------------------
+
+FUNCTIONS = b"def f():\n    a = 1\n    b = 2\n    c = 3\n\ndef g():\n    d = 4\n    e = 5\n    f = 6\n"
+
+
+@pytest.mark.parametrize(
+    ("present", "reason"),
+    [
+        pytest.param(FUNCTIONS.replace(b"a = 1", b"a = 9"), "near", id="the line above"),
+        pytest.param(FUNCTIONS.replace(b"def g", b"def h"), None, id="another function"),
+        pytest.param(FUNCTIONS.replace(b"def f():\n", b"def f(x):\n"), "elsewhere", id="the enclosing line"),
+        pytest.param(
+            FUNCTIONS.replace(b"    b = 2\n", b"").replace(b"    d = 4\n", b"    a = 1\n    b = 2\n"),
+            "elsewhere", id="the same words in another function",
+        ),
+        pytest.param(FUNCTIONS[45:] + b"\n" + FUNCTIONS[:44], None, id="the whole function moved"),
+        pytest.param(
+            FUNCTIONS[45:] + b"\n" + FUNCTIONS[:44].replace(b"c = 3", b"c = 4"), "near", id="it moved and changed"
+        ),
+        pytest.param(FUNCTIONS.replace(b"    ", b"\t"), None, id="re-indented"),
+    ],
+)  # fmt: skip
+def test_place_is_the_same_if_neighbours_and_enclosing_lines_are(present: bytes, reason: str | None) -> None:
+    outcome = replanned(FUNCTIONS, present, edit("b = 2", "b = 7"))
+    assert (outcome.reason if isinstance(outcome, Relevance) else None) == reason
+    if isinstance(outcome, Replanned):
+        assert apply(present, outcome.plan.splices) == present.replace(b"b = 2", b"b = 7")
+
+
+def test_same_line_in_another_section_is_another_place() -> None:
+    base = b"[a]\nhosts = 1\nlimit = 5\nport = 1\n[b]\nhosts = 1\nlimit = 6\nport = 1\n"
+    swapped = base.replace(b"= 5", b"= X").replace(b"= 6", b"= 5").replace(b"= X", b"= 6")
+    assert isinstance(replanned(base, swapped, edit("limit = 5", "limit = 9")), Relevance)
+
+
+def test_quote_with_the_indentation_of_before_is_carried_over_a_formatter() -> None:
+    present = FUNCTIONS.replace(b"    ", b"  ")
+    outcome = replanned(FUNCTIONS, present, edit("    a = 1\n    b = 2\n", "    a = 1\n    if a:\n    b = 7\n"))
+    assert isinstance(outcome, Carried)
+    assert apply(present, outcome.splices) == present.replace(b"  b = 2\n", b"  if a:\n  b = 7\n")
+
+
+def test_indentation_without_a_certain_counterpart_is_refused() -> None:
+    present = FUNCTIONS.replace(b"    ", b"  ")
+    new = "    a = 1\n    if a:\n        b = 7\n"  # no line of the file was indented so far
+    assert reason_of(FUNCTIONS, present, edit("    a = 1\n    b = 2\n", new)) == "no_match_now"
+    uneven = FUNCTIONS.replace(b"    a", b"  a").replace(b"    ", b"\t")
+    assert reason_of(FUNCTIONS, uneven, edit("    a = 1\n    b = 2\n", "    b = 7\n")) == "no_match_now"
+
+
+# --- known changes -------------------------------------------------------------------------------------------------
+
+
+def known_outcome(present: bytes, *edits: Edit) -> Replanned | Carried | Relevance:
+    """Of edits over a change of lines that is known."""
+
+    def plan_on(snapshot: Snapshot) -> Plan:
+        return plan(snapshot, detect_format(snapshot.data), edits, limits=LIMITS)
+
+    known = line_splices(LINES, (Splice(0, len(LINES), present),))
+    return replan(base_of(LINES), snapshot_of(present), plan_on, known)
+
+
+@pytest.mark.parametrize(
+    ("present", "reason"),
+    [
+        pytest.param(with_line(9, b"x\n"), None, id="the line above"),
+        pytest.param(with_line(10, b"x\nline 10\n"), None, id="inserted directly above"),
+        pytest.param(with_line(10, b"line 10\nx\n"), None, id="inserted directly below"),
+        pytest.param(with_line(11, b""), None, id="deleted directly below"),
+        pytest.param(with_line(10, b"x\n"), "no_match_now", id="the line itself"),
+        pytest.param(with_line(10, b"x line 10\n"), "near", id="within the line"),
+        pytest.param(with_line(10, b"mine\nline 10\n"), "near", id="the same line was added"),
+        pytest.param(with_line(10, b"x\n") + b"line 10\n", "near", id="moved"),
+    ],
+)
+def test_known_change_is_relevant_only_where_it_overlaps(present: bytes, reason: str | None) -> None:
+    outcome = known_outcome(present, edit("line 10", "mine"))
+    assert (outcome.reason if isinstance(outcome, Relevance) else None) == reason
+    if isinstance(outcome, Replanned):
+        assert apply(present, outcome.plan.splices) == present.replace(b"line 10", b"mine")
+
+
+def test_edit_is_carried_to_its_place_beside_a_twin_that_another_session_added() -> None:
+    outcome = known_outcome(LINES + b"line 10\n", TEN)
+    assert isinstance(outcome, Carried)
+    assert apply(LINES + b"line 10\n", outcome.splices) == with_line(10, b"mine\n") + b"line 10\n"
+
+
+def test_what_was_not_shown_leads_from_the_view_after_the_edit_to_the_file() -> None:
+    present = with_line(9, b"x\ny\n")
+    outcome = known_outcome(present, TEN)
+    assert isinstance(outcome, Replanned) and outcome.unseen is not None
+    view, file = with_line(10, b"mine\n"), apply(present, outcome.plan.splices)
+    assert apply(view, outcome.unseen) == file
