@@ -730,8 +730,9 @@ class Requests:
             session_id: whose command it is; by default this client's session.
             on_output: called with new output, while the command runs.
 
+        A command that ends with another status than 0 is a success of the call: see `details["exit_code"]`.
         Codes: `command_failed` (not started), `command_timeout`, `rejected`, `undecided`, `approval_timeout`,
-        `consent_unavailable`. A command that ends with another status than 0 is a result, too: see `details`.
+        `consent_unavailable`.
         Raises: ResponseError if the server does not offer commands, and what `FileOpsClient.request` raises.
         """
         return self._portal.call(

@@ -1,0 +1,100 @@
+"""Facts that stand on several pages: each method, code, command, option and module that a page names exists.
+
+The release notes of ended versions and the decisions of `adr/` say what was true then, and are not looked at.
+"""
+
+import argparse
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import cast
+
+from architecture.imports import ROOT
+from fileops.arguments import parser
+from fileops.model.errors import FAILURES
+from fileops.schema import json_schema
+
+PAGES = [
+    path
+    for path in sorted([*ROOT.rglob("docs/**/*.md"), ROOT / "README.md", *ROOT.glob("clients/**/README.md")])
+    if "adr" not in path.parts and "node_modules" not in path.parts and "site-packages" not in path.parts
+]
+CLIENT = sorted((ROOT / "clients" / "python" / "fileops_client" / "requests").glob("*.py"))
+
+METHOD = re.compile(r"`(fileops/[a-z]\w+)(?![\w/.-])")
+COMMAND = re.compile(r"^(?:\$ )?fileops-server ([a-z][a-z-]*)\b")
+CODE = re.compile(r"^```.*?\n(.*?)^```|`([^`\n]+)`", re.MULTILINE | re.DOTALL)
+OPTION = re.compile(r"fileops-server[^`\n|;#]*")
+MODULE = re.compile(r"`((?:server/fileops|fileops|tests|clients)/[\w./-]+\.(?:py|ts|lua|sh))\b")
+CODES = re.compile(r"^ +Codes: (.+?)(?:\n\n|\n +(?=[A-Z][a-z]+:)|\n +\"\"\")", re.MULTILINE | re.DOTALL)
+
+
+def texts(paths: list[Path] = PAGES) -> Iterator[tuple[str, str]]:
+    for path in paths:
+        yield str(path.relative_to(ROOT)), path.read_text(encoding="utf-8")
+
+
+def code(text: str) -> Iterator[str]:
+    """The lines of what is set as code."""
+    for block, inline in CODE.findall(text):
+        yield from (block or inline).splitlines()
+
+
+def commands_of(given: argparse.ArgumentParser) -> Mapping[str, argparse.ArgumentParser]:
+    for action in given._actions:  # argparse has no other way to ask
+        if isinstance(action.choices, Mapping):
+            return cast("Mapping[str, argparse.ArgumentParser]", action.choices)
+    return {}
+
+
+def options_of(given: argparse.ArgumentParser) -> set[str]:
+    options = {text for action in given._actions for text in action.option_strings}
+    return options.union(*map(options_of, commands_of(given).values()))
+
+
+def test_methods_that_a_page_names_exist() -> None:
+    known = {message["method"] for message in json_schema.document()["messages"]}
+    assert [f"{page}: {name}" for page, text in texts() for name in METHOD.findall(text) if name not in known] == []
+
+
+def test_commands_that_a_page_names_exist() -> None:
+    known = set(commands_of(parser()))
+    named = [(page, name) for page, text in texts() for line in code(text) for name in COMMAND.findall(line)]
+    assert len(named) > 50
+    assert [f"{page}: fileops-server {name}" for page, name in named if name not in known] == []
+
+
+def test_options_that_a_page_gives_to_a_command_exist() -> None:
+    known = options_of(parser())
+    complaints = [
+        f"{page}: {option} in {line}"
+        for page, text in texts()
+        for line in OPTION.findall(text)
+        for option in re.findall(r"(?<=\s)--[a-z][a-z-]*", line)
+        if option not in known
+    ]
+    assert complaints == []
+
+
+def test_modules_that_a_page_names_exist() -> None:
+    complaints = [
+        f"{page}: {name}"
+        for page, text in texts()
+        for name in MODULE.findall(text)
+        if not any((base / name).exists() for base in (ROOT, ROOT / "server", ROOT / "clients" / "python"))
+    ]
+    assert complaints == []
+
+
+def test_codes_in_docstrings_of_the_client_exist() -> None:
+    known = {failure.code for failure in FAILURES} | {"invalid_params"}
+    methods = {path.stem for path in CLIENT} | {"edit", "apply_changes"}  # "as `edit`"
+    paragraphs = [(page, found) for page, text in texts(CLIENT) for found in CODES.findall(text)]
+    assert len(paragraphs) >= 8
+    complaints = [
+        f"{page}: {code}"
+        for page, paragraph in paragraphs
+        for code in re.findall(r"`([a-z_]+)`", paragraph)
+        if code not in known | methods
+    ]
+    assert complaints == []
