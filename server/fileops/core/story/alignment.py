@@ -6,6 +6,7 @@ Text that a known content also has keeps its writer. The event that led to the n
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import accumulate
+from operator import attrgetter
 
 from msgspec import Struct
 
@@ -141,7 +142,7 @@ class _Reader:
 
     def __init__(self, vector: Vector) -> None:
         self._vector = vector
-        self._stops = list(accumulate(span.n_bytes for span in vector))  # where each span ends in the content
+        self._stops = list(accumulate(map(attrgetter("n_bytes"), vector)))  # where each span ends in the content
         self._n = 0
         self._rest: Span | None = None  # what remains of span n, if it was divided
 
@@ -192,7 +193,7 @@ class _Made:
         behind = spans[n:]
         del spans[n:]
         if self._writes or not text.strip() or not self._returns(text):
-            span = Span(self._event, at, at + len(text))
+            span = Span.written(self._event, at, at + len(text))
             spans.append(span)
             self._written.append(span)
         spans += behind

@@ -21,20 +21,21 @@ Effect = tuple[int, tuple[int, ...]]  # an event, and the events whose effects i
 class Span(Struct, frozen=True, gc=False):
     """Bytes start to stop of the content that the event `writer` left.
 
-    effects: what later events did to it, in order. An event whose effect a later one cancels is not in force. removers:
-    the events in force that removed it, or cancelled its writer; none if it is there.
+    n_bytes: how many of them the content has: none if it was removed. effects: what later events did to it, in order.
+    An event whose effect a later one cancels is not in force. removers: the events in force that removed it, or
+    cancelled its writer; none if it is there.
     """
 
     writer: int
     start: int
     stop: int
+    n_bytes: int
     removers: tuple[int, ...] = ()
     effects: tuple[Effect, ...] = ()
 
-    @property
-    def n_bytes(self) -> int:
-        """How many bytes it has in the content: none if it was removed."""
-        return 0 if self.removers else self.stop - self.start
+    @classmethod
+    def written(cls, writer: int, start: int, stop: int) -> "Span":
+        return cls(writer, start, stop, stop - start)
 
     @property
     def events(self) -> set[int]:
@@ -43,7 +44,8 @@ class Span(Struct, frozen=True, gc=False):
 
     def part(self, start: int, stop: int) -> "Span":
         """Return its bytes from one offset to another, counted from its start."""
-        return replace(self, start=self.start + start, stop=self.start + stop)
+        n_bytes = 0 if self.removers else stop - start
+        return replace(self, start=self.start + start, stop=self.start + stop, n_bytes=n_bytes)
 
     def removed(self, event: int) -> "Span":
         return self if self.removers else self.with_effects((*self.effects, (event, ())))
@@ -57,7 +59,9 @@ class Span(Struct, frozen=True, gc=False):
         return self.cancelled(event, self.removers)
 
     def with_effects(self, effects: tuple[Effect, ...]) -> "Span":
-        return replace(self, removers=_removers(self.writer, effects), effects=effects)
+        removers = _removers(self.writer, effects)
+        n_bytes = 0 if removers else self.stop - self.start
+        return replace(self, n_bytes=n_bytes, removers=removers, effects=effects)
 
 
 def _removers(writer: int, effects: Sequence[Effect]) -> tuple[int, ...]:
@@ -153,7 +157,7 @@ def _divided(vector: Vector, cuts: Mapping[int, Sequence[int]]) -> Iterator[Span
             continue
         start = span.start
         for offset in offsets[first : stop + 1]:
-            yield replace(span, start=start, stop=offset)
+            yield span.part(start - span.start, offset - span.start)
             start = offset
 
 

@@ -8,18 +8,17 @@ the story has elsewhere, with the known content that explains it best.
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 
-from msgspec import Struct
-
 from fileops.core import splices as splicing
-from fileops.core.diff.contents import splices_between
+from fileops.core.diff.contents import common_lines, splices_between
 from fileops.core.merge.rebase import minimal
 from fileops.core.merge.texts import StepTexts
 from fileops.core.story.alignment import Aligned, applied, applied_to_both, reordered, splices_by_words
 from fileops.core.story.spans import OLDER, Span, Texts, Vector, moved
 from fileops.core.story.undo import Undo
-from fileops.core.text import detect_format
+from fileops.core.text import detect_format, split_lines
 from fileops.model.digest import content_digest
 from fileops.model.edits import Splice
+from fileops.model.files import TextFormat
 from fileops.model.rewind import FileStep
 
 MAX_CANDIDATES = 64  # known contents with which a new one is compared, the newest; by lines, so each is cheap
@@ -27,22 +26,37 @@ MAX_CANDIDATE_LINES = 200_000  # of all of them together
 MAX_KNOWN_SPANS = 4_000_000  # of all known contents together; about 32 MB
 
 
-class _Lines(Struct):
+class _Lines:
     """The lines of contents as sets of numbers, which are compared fast: equal lines are numbered by occurrence."""
 
-    numbers: dict[tuple[bytes, int], int] = {}
-    blank: set[int] = set()
+    def __init__(self) -> None:
+        self.blank = set[int]()
+        self._numbers: dict[tuple[bytes, int], int] = {}
+        self._text, self._fmt, self._counts = b"", TextFormat(encoding="utf-8"), Counter[bytes]()  # asked for last
+        self._found = frozenset[int]()
 
     def of(self, data: bytes) -> frozenset[int]:
-        counted, found = Counter[bytes](), list[int]()
-        for line in data.split(b"\n"):
-            occurrence = line, counted[line]
-            counted[line] += 1
-            number = self.numbers.setdefault(occurrence, len(self.numbers))
-            if not line.strip():
-                self.blank.add(number)
-            found.append(number)
-        return frozenset(found)
+        """Return the lines of a content. Only those are counted in which it differs from the last one."""
+        fmt, last = detect_format(data), self._text
+        text, bare = data[len(fmt.bom) :], TextFormat(encoding=fmt.encoding)
+        head, tail = common_lines(last, text, bare) if bare == self._fmt else (0, 0)
+        old = Counter(split_lines(last[head : len(last) - tail], self._fmt))
+        new = Counter(split_lines(text[head : len(text) - tail], bare))
+        counts, gone, come = self._counts, set[int](), set[int]()
+        for line, n in (old - new).items():
+            gone.update(self._number(line, counts[line] - k) for k in range(1, n + 1))
+            counts[line] -= n
+        for line, n in (new - old).items():
+            come.update(self._number(line, counts[line] + k) for k in range(n))
+            counts[line] += n
+        self._text, self._fmt, self._found = text, bare, (self._found - gone) | come
+        return self._found
+
+    def _number(self, line: bytes, occurrence: int) -> int:
+        number = self._numbers.setdefault((line, occurrence), len(self._numbers))
+        if not line.strip():
+            self.blank.add(number)
+        return number
 
 
 class Story:
@@ -50,7 +64,7 @@ class Story:
 
     def __init__(self, first: bytes) -> None:
         self.data = first
-        self.vector: Vector = (Span(OLDER, 0, len(first)),) if first else ()
+        self.vector: Vector = (Span.written(OLDER, 0, len(first)),) if first else ()
         self.texts = Texts()
         self.texts.add(first)
         self.entry_ids: list[str | None] = [None]  # of each event; None if it is not recorded
@@ -171,10 +185,16 @@ class Story:
         return best
 
     def _closest(self, lines: frozenset[int]) -> Vector | None:
-        """Return the known content that differs in the fewest lines, if they are fewer than in the present one."""
-        fewest, found = len(lines ^ self._candidates[self.digest]), None
+        """Return the known content that differs in the fewest lines, if they are fewer than in the present one.
+
+        It has no line that has gone now; if none has, it has one that has come.
+        """
+        present = self._candidates[self.digest]
+        gone, come = present - lines, lines - present
+        fewest, found = len(gone) + len(come), None
         for digest, known in self._candidates.items():
-            if (n_different := len(lines ^ known)) < fewest:
+            may_be = gone.isdisjoint(known) if gone else not come.isdisjoint(known)
+            if may_be and abs(len(known) - len(lines)) < fewest and (n_different := len(lines ^ known)) < fewest:
                 fewest, found = n_different, digest
         return None if found is None else self._known[found]
 

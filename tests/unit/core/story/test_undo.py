@@ -1,0 +1,74 @@
+"""Undos that are read off the story of a file."""
+
+from collections.abc import Collection, Mapping, Sequence
+from itertools import pairwise
+
+import pytest
+
+from fileops.core.merge.texts import StepTexts
+from fileops.core.story.story import story_of
+from support.file_steps import to_steps
+
+BASE = b"".join(b"line %d of the file\n" % n for n in range(1, 31))
+
+
+def undone(
+    contents: Sequence[bytes], chosen: Collection[str], undoes: Mapping[str, tuple[str, ...]] | None = None
+) -> tuple[bytes, int]:
+    """Return the last content without the chosen of the changes e1, e2 and so on, and how many places are left."""
+    steps, known = to_steps((f"e{n}", before, after) for n, (before, after) in enumerate(pairwise(contents), 1))
+    story = story_of(steps, contents[-1], StepTexts(known.get), undoes or {}, own=chosen)
+    undo = story.undo(story.events_of(chosen))
+    return undo.content(), len(undo.left)
+
+
+@pytest.mark.parametrize(
+    ("bom", "encoding", "newline"),
+    [(b"", "utf-8", "\n"), (b"\xef\xbb\xbf", "utf-8", "\r\n"), (b"\xff\xfe", "utf-16-le", "\n")],
+)
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("x = f(a, b)\n", "x = f(a)\n"),
+        ("foo()\nbar\n", "foo\nbar\n"),
+        ("import os\nimport sys\n", "import sys\n"),
+        ("a\nimport os\nb\n", "a\nb\n"),
+        ("x\nx\nx\n", "x\nx\n"),
+        ("{\n{\n}\n}\n", "{\n}\n"),
+        ("a\n\n\nb\n", "a\n\nb\n"),
+        ("one  two\n", "one two\n"),
+        ("x = 1\n", "x = 1 + f(1)\n"),
+        ("x\n", "x\nx\n"),
+        ("only\n", ""),
+    ],
+)
+def test_change_that_was_taken_back_by_hand_is_undone_already(
+    before: str, after: str, bom: bytes, encoding: str, newline: str
+) -> None:
+    """Also among equal lines, and beside lines that were typed at the same time."""
+
+    def encoded(text: str) -> bytes:
+        return bom + text.replace("\n", newline).encode(encoding)
+
+    typed = encoded(f"typed before\nthe head\n{before}\nthe tail\ntyped behind\n")
+    first, second = encoded(f"the head\n{before}\nthe tail\n"), encoded(f"the head\n{after}\nthe tail\n")
+    assert undone([first, second, typed], {"e1"}) == (typed, 0)
+
+
+def test_all_lines_are_undone_but_the_one_with_a_word_by_hand() -> None:
+    base = b"".join(b"word%d and more of line %d\nquiet %d\n" % (n, n, n) for n in range(300))
+    agent = b"".join(b"agent%d and more of line %d\nquiet %d\n" % (n, n, n) for n in range(300))
+    result = undone([base, agent, agent.replace(b"agent150 ", b"byhand ")], {"e1"})
+    assert result == (base.replace(b"word150 ", b"byhand "), 1)
+
+
+def test_undo_of_a_session_does_not_bring_back_what_was_undone_in_it() -> None:
+    """Undo, an edit elsewhere, redo, undo: then the session is undone."""
+    line_18 = BASE.replace(b"line 18 ", b"agent 18 ")
+    both = line_18.replace(b"line 21 ", b"agent 21 ")
+    line_5, all_three = (content.replace(b"line 5 ", b"agent 5 ") for content in (line_18, both))
+    contents = [BASE, line_18, both, line_18, line_5, all_three, line_5]
+    undoes = {"e3": ("e2",), "e5": ("e3",), "e6": ("e2",)}
+    assert undone(contents, {"e1", "e4"}, undoes) == (BASE, 0)
+    assert undone(contents, {"e1", "e2", "e4"}, undoes) == (BASE, 0)
+    assert undone(contents[:-1], {"e1", "e2", "e4"}, undoes) == (BASE, 0)
