@@ -4,12 +4,15 @@ import json
 import os
 import pathlib
 import sys
-from collections.abc import Generator, Mapping
+import threading
+from collections.abc import Callable, Generator, Mapping
 from concurrent.futures import Future
+from functools import partial
 from itertools import pairwise
 
 import pytest
 
+from fileops.core.diagnostics.places import places_of
 from fileops.core.diagnostics.report import Edits
 from fileops.languages import comparison, language_server, pool
 from fileops.languages.service import LanguageServers
@@ -168,6 +171,77 @@ def test_server_that_does_not_read_is_ended(project: Project, monkeypatch: pytes
     setting = project.setting(deaf=True)
     reports = [project.report(setting, f"{n}" * 300_000, f"{n + 1}" * 300_000) for n in range(2)]
     assert "scripted: it does not read what it is sent" in {report.reason for report in reports}
+
+
+def test_file_that_changes_while_a_server_starts_is_reported_once_it_is_initialized(
+    project: Project, tmp_path: pathlib.Path
+) -> None:
+    """A server that gets anything between `initialize` and `initialized` may end, as ruff does."""
+    log, gate = tmp_path / "log", tmp_path / "gate"
+    report = project.edit(project.setting(log=str(log), gate=str(gate)), "one", "BAD")
+    wait_until(lambda: log.exists() and "initialize" in log.read_text())
+    project.servers.note_changed([(f"{project.root}/b.txt", "modify"), (f"{project.root}/b.txt", "delete")])
+    project.pids()  # the loop has taken the change
+    gate.touch()
+    assert (report.result(PATIENCE_S).state, report.result().n_introduced) == ("settled", 1)
+    methods = [line.partition(" ")[0] for line in log.read_text().splitlines()]
+    assert methods[:3] == ["initialize", "initialized", "workspace/didChangeWatchedFiles"]
+
+
+def test_start_that_is_given_up_leaves_no_half_started_server(project: Project, tmp_path: pathlib.Path) -> None:
+    """A question for formatted lines has a limit, and may be what starts a server again."""
+    gate, pids = tmp_path / "gate", tmp_path / "pids"
+    setting = project.setting(gate=str(gate), pids=str(pids), formats=True)
+    report = project.edit(setting, "one", "BAD")
+    wait_until(pids.exists)
+    project.servers.close()
+    assert not is_running(int(pids.read_text()))
+    assert not report.done() or report.result().state == "unavailable"
+
+
+def test_formatting_says_that_a_server_is_not_started_again(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pool, "RESTARTS_AFTER_S", (0.0, 0.0, 0.0))
+    setting = project.setting(formats=True)
+    for _ in range(3):
+        project.report(setting, "one", "CRASH")
+    places = places_of(f"{project.root}/a.txt", (project.root,), (setting,))
+    formatted = project.servers.format(places, f"{project.root}/a.txt", "a  b\n", [(0, 1)], 5.0).result(PATIENCE_S)
+    assert formatted.not_formatted == "scripted: it ended 3 times and is not started again for now"
+
+
+@pytest.mark.parametrize("is_pulled", [False, True])
+def test_thousands_of_problems_in_one_long_line_are_compared(project: Project, is_pulled: bool) -> None:
+    """Each position is found without counting the line from its start: it would take minutes."""
+    line = "BAD and some more words " * 9_000
+    report = project.report(project.setting(pull=is_pulled), "one", f"é{line}")
+    assert (report.state, report.n_introduced) == ("settled", 9_000)
+
+
+def test_server_ends_with_the_daemon_even_if_the_loop_is_busy(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fileops.languages.service.CLOSE_S", 0.0)
+    project.report(project.setting(), "one", "two")
+    (pid,) = project.pids()
+    is_released = threading.Event()
+    is_busy = threading.Event()
+
+    def block() -> bytes:
+        is_busy.set()
+        is_released.wait(PATIENCE_S)
+        return b""
+
+    project.servers._run(partial(_blocking, block))  # pyright: ignore[reportPrivateUsage]
+    assert is_busy.wait(PATIENCE_S)
+    project.servers.close()
+    try:
+        wait_until(lambda: not group_of(pid))
+    finally:
+        is_released.set()
+
+
+async def _blocking(block: Callable[[], object]) -> None:
+    block()
 
 
 def test_reply_that_cannot_be_decoded_is_none(project: Project) -> None:

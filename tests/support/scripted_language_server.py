@@ -3,10 +3,13 @@
 Asked to format a range, it makes one blank of two in the whole text.
 
 It needs the standard library only, and is run as a program. `log`: a file that gets each method that it receives.
+`gate`: a file without which it does not answer `initialize`. `pids`: a file that gets its process. Like ruff, it ends
+with status 2 at a message that LSP does not allow in its state, and says so in the file `breaches`.
 """
 
 import itertools
 import json
+import os
 import subprocess
 import sys
 import time
@@ -15,6 +18,7 @@ from typing import Any
 BEHAVIOUR: dict[str, Any] = {}
 TEXTS: dict[str, tuple[int, str]] = {}
 SAID: dict[str, list[Any]] = {}
+STATE = {"life": "new"}
 PULLS = itertools.count(1)
 
 
@@ -114,18 +118,45 @@ def answer_format(message: dict[str, Any]) -> None:
     send({"id": message["id"], "result": edits * (2 if BEHAVIOUR.get("overlaps") else 1)})
 
 
+def note(name: str, text: str) -> None:
+    if path := BEHAVIOUR.get(name):
+        with open(path, "a", encoding="utf-8") as file:
+            file.write(f"{text}\n")
+
+
+def breach_of(method: str, params: Any) -> str | None:
+    """Return what LSP does not allow about a message in the present state, and take note of the state after it."""
+    if method == "exit":
+        return None
+    allowed = {"new": "initialize", "initializing": "initialized", "shut down": "exit"}.get(STATE["life"])
+    if (allowed is not None and method != allowed) or (allowed is None and method in {"initialize", "initialized"}):
+        return f"{method} while {STATE['life']}"
+    after = {"initialize": "initializing", "initialized": "running", "shutdown": "shut down"}
+    STATE["life"] = after.get(method, STATE["life"])
+    uri: str | None = (params or {}).get("textDocument", {}).get("uri")
+    if uri is not None and (uri in TEXTS) == (method == "textDocument/didOpen"):
+        return f"{method} of {uri}, which is{'' if uri in TEXTS else ' not'} open"
+    if method == "textDocument/didChange" and params["textDocument"]["version"] <= TEXTS[uri][0]:
+        return f"{method} to version {params['textDocument']['version']}"
+    return None
+
+
 def serve() -> None:
+    note("pids", str(os.getpid()))
     if BEHAVIOUR.get("child"):
         subprocess.Popen(["sleep", "3600"])
     while (message := receive()) is not None:
         method = message.get("method")
-        if log := BEHAVIOUR.get("log"):
-            with open(log, "a", encoding="utf-8") as file:
-                file.write(f"{method} {json.dumps(message.get('params'))}\n")
+        note("log", f"{method} {json.dumps(message.get('params'))}")
+        if method is not None and (breach := breach_of(method, message.get("params"))) is not None:
+            note("breaches", breach)
+            sys.exit(2)
         match method:
             case "initialize":
                 if BEHAVIOUR.get("mute"):
                     continue
+                while not os.path.exists(BEHAVIOUR.get("gate", "/")):
+                    time.sleep(0.01)
                 capabilities: dict[str, Any] = {"textDocumentSync": 1, "notebookDocumentSync": {"notebookSelector": []}}
                 if BEHAVIOUR.get("pull") and not BEHAVIOUR.get("late_pull"):
                     capabilities["diagnosticProvider"] = {"interFileDependencies": True, "workspaceDiagnostics": False}
@@ -145,6 +176,8 @@ def serve() -> None:
             case "textDocument/didChange":
                 document = message["params"]["textDocument"]
                 take(document["uri"], document["version"], message["params"]["contentChanges"][0]["text"])
+            case "textDocument/didClose":
+                del TEXTS[message["params"]["textDocument"]["uri"]]
             case "textDocument/diagnostic":
                 answer_pull(message)
             case "textDocument/rangeFormatting":

@@ -43,6 +43,7 @@ class ServerConnection:
             "fileops-server", __version__, protocol_cls=_Protocol, converter_factory=_make_converter
         )
         self.end_reason: str | None = None
+        self.is_initialized = False
         self._on_end = on_end
         self._is_stopping = False
         self._ended = asyncio.Event()
@@ -90,7 +91,8 @@ class ServerConnection:
                 return reply.result()
             if self.end_reason is not None:
                 raise ServerEnded(self.end_reason)
-            self.client.cancel_request(types.CancelParams(id=request_id))
+            if self.is_initialized:
+                self.client.cancel_request(types.CancelParams(id=request_id))
             raise TimeoutError
         finally:
             ended.cancel()
@@ -104,9 +106,9 @@ class ServerConnection:
             raise ServerEnded(self.end_reason)
 
     async def stop(self) -> None:
-        """End the server as LSP specifies, and by force if it does not end in time."""
+        """End the server as LSP specifies; by force if it does not end in time, or has not initialized."""
         self._is_stopping = True
-        if self.end_reason is None and self._process is not None:
+        if self.end_reason is None and self._process is not None and self.is_initialized:
             with suppress(TimeoutError, ServerEnded, JsonRpcException):
                 async with asyncio.timeout(SHUTDOWN_S):
                     await self.ask(types.SHUTDOWN, None, SHUTDOWN_S)
@@ -122,6 +124,10 @@ class ServerConnection:
         if self.end_reason is None:
             self.end_reason = "it was stopped"
         self._ended.set()
+        self.kill_process()
+
+    def kill_process(self) -> None:
+        """End the process group, from any thread."""
         if self._process is not None:
             with suppress(ProcessLookupError, PermissionError):  # PermissionError: macOS, of a zombie
                 os.killpg(self._process.pid, signal.SIGKILL)

@@ -8,7 +8,7 @@ import asyncio
 import logging
 import os
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any, cast
@@ -94,6 +94,7 @@ class LanguageServer:
         self._progress: set[object] = set()  # tokens of work that is under way
         self._n_refreshes = 0
         self._longest_push_s = 0.0
+        self._early_changes: dict[str, types.FileChangeType] = {}  # of files, before it was initialized
         self._news = asyncio.Event()
         self._asking = asyncio.Lock()
 
@@ -126,11 +127,15 @@ class LanguageServer:
         self._formats_lines = capabilities.document_range_formatting_provider is True
         client = self._connection.client
         client.initialized(types.InitializedParams())
+        self._connection.is_initialized = True
         if self.setting.settings is not None:
             client.workspace_did_change_configuration(
                 types.DidChangeConfigurationParams(settings=cast("Any", self.setting.settings))
             )
         self.start_s = time.monotonic() - begun
+        if self._early_changes:
+            self._send_changes(self._early_changes)
+            self._early_changes.clear()
 
     async def stop(self) -> None:
         """End it, after a moment by force."""
@@ -139,6 +144,10 @@ class LanguageServer:
     def kill(self) -> None:
         """End it by force."""
         self._connection.kill()
+
+    def kill_process(self) -> None:
+        """End its processes, from any thread."""
+        self._connection.kill_process()
 
     def _initialize_params(self) -> types.InitializeParams:
         return types.InitializeParams(
@@ -315,16 +324,25 @@ class LanguageServer:
             )
 
     async def note_files_changed(self, changes: Sequence[tuple[str, types.FileChangeType]]) -> None:
-        """Close open files that were created, changed or deleted on disk, so that the server reads the disk."""
+        """Close open files that were created, changed or deleted on disk, so that the server reads the disk.
+
+        Nothing may be sent to a server that is not yet initialized, so it is notified as soon as it is.
+        """
+        if self.start_s is None:
+            self._early_changes.update(changes)
+            return
         async with self._asking:  # a file in question stays open until the answer has come
             if not self.is_alive:
                 return
             for path, _ in changes:
                 if self.is_open(path):
                     self._close(uri_of(path))
-            events = [types.FileEvent(uri=uri_of(path), type=kind) for path, kind in changes]
-            self._connection.client.workspace_did_change_watched_files(types.DidChangeWatchedFilesParams(events))
+            self._send_changes(dict(changes))
             self._unsettle()
+
+    def _send_changes(self, changes: Mapping[str, types.FileChangeType]) -> None:
+        events = [types.FileEvent(uri=uri_of(path), type=kind) for path, kind in changes.items()]
+        self._connection.client.workspace_did_change_watched_files(types.DidChangeWatchedFilesParams(events))
 
     def _close(self, uri: str) -> None:
         del self._documents[uri]

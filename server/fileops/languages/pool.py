@@ -61,12 +61,20 @@ class LanguageServerPool:
         server = self._servers.get(_key(place))
         return server is not None and server.is_alive and server.start_s is not None
 
-    async def _started(self, key: bytes, place: ServerPlace) -> LanguageServer:
+    def refusal_of(self, place: ServerPlace) -> str | None:
+        """Return why a server will not be started now, a clause; None if it will."""
+        return self._refusal(_key(place))
+
+    def _refusal(self, key: bytes) -> str | None:
         now = time.monotonic()
         ends = self._ends[key] = [at for at in self._ends[key] if now - at < CRASH_WINDOW_S]
-        if len(ends) >= len(RESTARTS_AFTER_S):
-            raise ServerEnded(f"it ended {len(ends)} times and is not started again for now")
-        await asyncio.sleep(RESTARTS_AFTER_S[len(ends)])
+        is_refused = len(ends) >= len(RESTARTS_AFTER_S)
+        return f"it ended {len(ends)} times and is not started again for now" if is_refused else None
+
+    async def _started(self, key: bytes, place: ServerPlace) -> LanguageServer:
+        if (refusal := self._refusal(key)) is not None:
+            raise ServerEnded(refusal)
+        await asyncio.sleep(RESTARTS_AFTER_S[len(self._ends[key])])
         await self._make_room(key)
         server = LanguageServer(
             place.setting, place.root, lambda reason: self._note_end(key, reason), self._on_correction
@@ -78,6 +86,9 @@ class LanguageServerPool:
             if server.is_alive and server.pid is not None:  # it was started but does not initialize
                 self._ends[key].append(time.monotonic())
             await server.stop()
+            raise
+        except asyncio.CancelledError:
+            server.kill()  # the next user would take it for one that has started
             raise
         return server
 
@@ -108,7 +119,7 @@ class LanguageServerPool:
         """Notify servers of files in their folders that others have changed."""
         for key, server in list(self._servers.items()):
             own = [(path, kind) for path, kind in changes if is_inside(server.root, path)]
-            if len(own) > MAX_FILES_AT_ONCE:
+            if len(own) > MAX_FILES_AT_ONCE and server.start_s is not None:
                 del self._servers[key]
                 await server.stop()
             elif own:
@@ -126,6 +137,11 @@ class LanguageServerPool:
                 await asyncio.gather(*(server.stop() for server in servers), return_exceptions=True)
         for server in servers:
             server.kill()
+
+    def kill_processes(self) -> None:
+        """End the processes of all servers, from any thread."""
+        for server in list(self._servers.values()):
+            server.kill_process()
 
 
 def _status_of(server: LanguageServer, *, n_ends: int) -> LanguageServerStatus:

@@ -155,6 +155,8 @@ class LanguageServers:
         if thread is not None and loop is not None and not was_closed:
             asyncio.run_coroutine_threadsafe(self._close(loop), loop)
             thread.join(CLOSE_S)
+            if thread.is_alive():  # its loop is busy, and ends with the daemon; the servers would not
+                self._pool.kill_processes()
 
     def _run(self, make: Callable[[], Coroutine[Any, Any, None]]) -> bool:
         with self._lock:
@@ -217,6 +219,8 @@ class LanguageServers:
         for place in places:
             name = place.setting.name
             if not self._pool.is_running(place):  # it may be able to once it runs
+                if (refusal := self._pool.refusal_of(place)) is not None:
+                    return Formatted(not_formatted=f"{name}: {refusal}")
                 self._begin(asyncio.get_running_loop(), partial(self._start, place))
                 return Formatted(not_formatted=f"{name} was not running. It is being started")
             try:

@@ -4,7 +4,9 @@ LSP's lines end at LF, CRLF and CR, a read's only at LF. So problems are kept as
 """
 
 import re
-from bisect import bisect_right
+from array import array
+from bisect import bisect_left, bisect_right
+from itertools import accumulate
 
 from fileops.core.text import n_units
 from fileops.model.documents import PositionEncoding
@@ -20,6 +22,7 @@ class Positions:
         self._is_ascii = text.isascii()
         self._starts: list[int] | None = None  # of LSP's lines
         self._ends: list[int] = []
+        self._units: dict[tuple[int, PositionEncoding], array[int]] = {}
         self._read_starts: list[int] | None = None  # of a read's lines
 
     def offset(self, line: int, character: int, encoding: PositionEncoding) -> int:
@@ -35,11 +38,16 @@ class Positions:
         start, end = self._starts[line], self._ends[line]
         if self._is_ascii or encoding == "utf-32":
             return min(start + max(character, 0), end)
-        at, n_passed = start, 0
-        while at < end and n_passed < character:
-            n_passed += n_units(self._text[at], encoding)
-            at += 1
-        return at
+        return start + bisect_left(self._unit_starts(line, start, end, encoding), character)
+
+    def _unit_starts(self, line: int, start: int, end: int, encoding: PositionEncoding) -> "array[int]":
+        """Return where each character of a line begins, in units. Each line is counted once."""
+        known = self._units.get((line, encoding))
+        if known is None:
+            known = array("L", accumulate((n_units(char, encoding) for char in self._text[start:end]), initial=0))
+            known.pop()
+            self._units[line, encoding] = known
+        return known
 
     def line_and_column(self, offset: int) -> tuple[int, int]:
         """Return both 1-based: the line as a read numbers it, the column in characters."""
