@@ -193,9 +193,9 @@ def test_start_that_is_given_up_leaves_no_half_started_server(project: Project, 
     gate, pids = tmp_path / "gate", tmp_path / "pids"
     setting = project.setting(gate=str(gate), pids=str(pids), formats=True)
     report = project.edit(setting, "one", "BAD")
-    wait_until(pids.exists)
+    wait_until(lambda: pids.exists() and pids.read_text().endswith("\n"))
     project.servers.close()
-    assert not is_running(int(pids.read_text()))
+    wait_until(lambda: not is_running(int(pids.read_text())))
     assert not report.done() or report.result().state == "unavailable"
 
 

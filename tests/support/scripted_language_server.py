@@ -124,7 +124,7 @@ def note(name: str, text: str) -> None:
             file.write(f"{text}\n")
 
 
-def breach_of(method: str, params: Any) -> str | None:
+def breach_of(method: str, params: dict[str, Any] | None) -> str | None:
     """Return what LSP does not allow about a message in the present state, and take note of the state after it."""
     if method == "exit":
         return None
@@ -133,11 +133,12 @@ def breach_of(method: str, params: Any) -> str | None:
         return f"{method} while {STATE['life']}"
     after = {"initialize": "initializing", "initialized": "running", "shutdown": "shut down"}
     STATE["life"] = after.get(method, STATE["life"])
-    uri: str | None = (params or {}).get("textDocument", {}).get("uri")
-    if uri is not None and (uri in TEXTS) == (method == "textDocument/didOpen"):
+    document: dict[str, Any] = (params or {}).get("textDocument", {})
+    uri: str = document.get("uri", "")
+    if uri and (uri in TEXTS) == (method == "textDocument/didOpen"):
         return f"{method} of {uri}, which is{'' if uri in TEXTS else ' not'} open"
-    if method == "textDocument/didChange" and params["textDocument"]["version"] <= TEXTS[uri][0]:
-        return f"{method} to version {params['textDocument']['version']}"
+    if method == "textDocument/didChange" and document["version"] <= TEXTS[uri][0]:
+        return f"{method} to version {document['version']}"
     return None
 
 
