@@ -27,7 +27,8 @@ that everyone on the project shares, and nothing changes for people who do not h
 
 MCP_HOSTS = ("claude", "claude-plugin", "codex", "gemini", "opencode", "vscode", "cursor", "zed")
 
-HOOK_HOSTS = ("claude", "claude-plugin", "codex", "gemini", "opencode")
+HOOK_HOSTS = ("claude", "claude-plugin", "codex", "copilot", "cursor", "opencode", "antigravity", "gemini")
+MODES = ("companion", "tools")
 
 # The tools that `mcp --tools` can add, by the name that the option uses for each.
 FURTHER_TOOLS = {"+write": "Write", "+undo": "Undo", "+changes": "ApplyChanges", "+patch": "ApplyPatch"}
@@ -515,6 +516,12 @@ def _add_mcp_options(mcp: argparse.ArgumentParser) -> None:
         "hook", help="answer a host's hook", description="Read a hook's JSON on stdin and answer it on stdout."
     )
     hook.add_argument("host", metavar="HOST", choices=HOOK_HOSTS, help=", ".join(HOOK_HOSTS))
+    hook.add_argument(
+        "--mode",
+        choices=MODES,
+        default="tools",
+        help="companion: guard and record the host's own tools; tools: refuse them where ours are connected (default)",
+    )
 
 
 def _add_mcp_config_options(config: argparse.ArgumentParser) -> None:

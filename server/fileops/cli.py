@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import argparse
 
 STDOUT, STDERR = 1, 2
+_MODES: tuple[list[str], ...] = ([], ["--mode", "companion"], ["--mode", "tools"])  # of `mcp hook HOST`
 OUTPUT_LOST = 1  # exit status
 UNWRITABLE = {errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EIO}
 
@@ -32,11 +33,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     if sys.stderr is None:
         sys.stderr = _discarding(STDERR)
     arguments = sys.argv[1:] if argv is None else list(argv)
-    if arguments[:2] == ["mcp", "hook"] and len(arguments) == len(("mcp", "hook", "HOST")):
-        from fileops.attach import hook  # a host waits for it, and making the parser takes longer than the hook
+    if arguments[:2] == ["mcp", "hook"] and arguments[3:] in _MODES:
+        from fileops.attach import (  # a host waits for it, and making the parser takes longer than the hook
+            callers,
+            hook,
+        )
 
-        if arguments[2] in hook.EDITS:
-            return hook.main(arguments[2])
+        if arguments[2:3] and arguments[2] in callers.HOSTS:
+            return hook.main(arguments[2], *arguments[4:])
     from fileops.arguments import parser
 
     with _checked_output():

@@ -63,7 +63,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "model", "ports", "core.presentation", "core.roots", "core.uris", "platform", "rpc", "wire", "api", "service",
     },
     "schema": {"model", "core.presentation", "rpc.errors", "wire", "api", "lsp"},
-    "attach": {"model.sessions", "core.presentation.record_texts"},
+    "attach": {"model.sessions", "core.presentation.record_texts", "core.presentation.hook_texts"},
     "daemon": {"rpc", "attach", "concurrency.delivery"},
     "terminal": {"attach", "core.presentation.phrases", "core.text", "platform.programs", "platform.regular_files"},
     "arguments": set(),

@@ -9,7 +9,9 @@ import sys
 
 import pytest
 
-from fileops.attach import hook
+from fileops.attach import companion, hook
+from fileops.attach.callers import caller_of
+from fileops.attach.host_events import common_form
 
 EDIT, READ, WRITE = (f"Use mcp__fileops__{tool}." for tool in ("Edit", "Read", "Write"))
 PLUGIN = "Use mcp__plugin_fileops_fileops__"
@@ -137,10 +139,16 @@ def test_hook_with_any_json_lets_the_host_continue(name: str, key: str) -> None:
     }
     for value in (None, True, 1e999, "\ud800", "x" * 5000, list[object](), dict[str, object]()):
         for host in ("claude", "gemini"):
+            given = {**sane, key: value}
+            caller = caller_of(host, given)
+            event = common_form(caller.dialect, given)
             try:
-                hook.answer_to(host, {**sane, key: value})
-                hook.record(host, {**sane, key: value}, deadline=0)
-                hook.shared_answer(host, {**sane, key: value}, deadline=0)
+                hook.answer_to(host, event)
+                hook.record(caller, event, deadline=0)
+                hook.shared_answer(caller, event, deadline=0)
+                report = companion.report_of(caller, event)
+                if report is not None:
+                    json.dumps(report)
             except hook.Unusable:
                 assert key == "tool_name"
 
@@ -190,5 +198,5 @@ def test_hook_loads_nothing_but_the_standard_library() -> None:
     where = {**os.environ, "PYTHONPATH": str(pathlib.Path(hook.__file__).parents[2])}  # no site-packages
     done = subprocess.run(command, input=b"", capture_output=True, check=True, env=where, timeout=50)
     ours, heavy = map(ast.literal_eval, done.stdout.decode().splitlines())
-    assert ours == ["fileops", "fileops.attach", "fileops.attach.hook", "fileops.cli"]
+    assert ours == ["fileops", "fileops.attach", "fileops.attach.callers", "fileops.attach.hook", "fileops.cli"]
     assert heavy == []

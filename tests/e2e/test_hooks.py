@@ -356,6 +356,48 @@ def test_built_in_tool_is_not_refused_without_a_daemon(here: Place, file: Path) 
     assert here.daemons() == []
 
 
+# --- the mode companion, as processes ------------------------------------------------------------------------------
+
+
+def companion_hook(here: Place, event: dict[str, Any], host: str = "claude", mode: str = "companion") -> Any:
+    done = subprocess.run(
+        (*FILEOPS, "mcp", "hook", host, "--mode", mode),
+        input=json.dumps(event).encode(),
+        env=here.process_env,
+        capture_output=True,
+        timeout=PATIENCE_S,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    return json.loads(done.stdout) if done.stdout else None
+
+
+def test_mode_companion_refuses_no_tool_that_the_mode_tools_refuses(here: Place, file: Path, agent: McpClient) -> None:
+    """R-COMP-1"""
+    del agent
+    about = {"tool_name": "Write", "tool_input": {"file_path": str(file), "content": "new\n"}, "tool_use_id": "t"}
+    event = {**OWN, "hook_event_name": "PreToolUse", "session_id": "c1", "cwd": str(file.parent), **about}
+    assert companion_hook(here, event) is None  # the session has read all of it
+    refused = companion_hook(here, event, mode="tools")
+    assert reason_of(refused) == "Use mcp__fileops__Write."
+    file.write_text("other\n")
+    until = time.monotonic() + PATIENCE_S
+    while (answer := companion_hook(here, event)) is None:
+        assert time.monotonic() < until, "the hook is not answered"
+    assert "changed since you read it" in str(reason_of(answer))
+
+
+def test_hook_in_the_mode_companion_fails_open_without_a_daemon(here: Place, file: Path) -> None:
+    """R-COMP-8"""
+    for payloads in PAYLOADS.values():
+        for event in payloads.events[:2]:
+            answer = companion_hook(here, event, payloads.hook)
+            assert answer == ({"decision": "allow"} if payloads.dialect == "antigravity" else None)
+    assert here.daemons() == []
+    assert companion_hook(here, {**OWN, "hook_event_name": "PreToolUse", "tool_name": "Edit", "tool_input": 1}) is None
+    assert file.exists()
+
+
 # --- an id that another program names ------------------------------------------------------------------------------
 
 

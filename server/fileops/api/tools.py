@@ -20,6 +20,7 @@ from fileops.model.errors import FileOpsError, ModifiedExternally
 from fileops.model.results import CommandResult, EditResult, ReadResult, UndoResult
 from fileops.model.rewind import RewindResult
 from fileops.model.sessions import SessionName
+from fileops.service.companion.losses import is_loss, restore_lines
 from fileops.wire import commands, convert
 from fileops.wire import types as wire
 from fileops.wire.change_sets import change_set_request, change_set_result, patch_request
@@ -135,6 +136,8 @@ async def undo(service: "FileOps", params: wire.UndoParams) -> ToolAnswer:
     of = None if params.session_id is None else service.names.resolve(params.session_id)
     request = undo_request(params, of=of, by=session, has_user=not service.history.is_agent)
     service.begin_diagnosis(session)
+    if request.edit_id is not None and is_loss(request.edit_id):
+        return undo_answer(session, await restore_lines(service, request.edit_id, session, dry_run=request.dry_run))
     return undo_answer(session, await service.history.undo(request))
 
 

@@ -40,9 +40,14 @@ class Caller(NamedTuple):
         return self.dialect == HOSTS[self.host]
 
     @property
+    def shell(self) -> str:
+        """The name of the host whose shell tool it has."""
+        return HOSTS[self.host] if self.dialect == "unknown" else self.dialect
+
+    @property
     def session_host(self) -> str:
         """The prefix of the session's name."""
-        dialect = HOSTS[self.host] if self.dialect == "unknown" else self.dialect
+        dialect: Dialect = HOSTS[self.host] if self.dialect == "unknown" else self.dialect
         return SESSION_PREFIXES.get(dialect, dialect)
 
 

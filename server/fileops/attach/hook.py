@@ -1,4 +1,4 @@
-"""The command `mcp hook`: answers a host's hooks, so that agents use our tools and learn of changes by others.
+"""The command `mcp hook`: answers a host's hooks, so that agents learn of changes by others, and edit beside them.
 
 It also reports to the shared daemon where turns and shell commands begin and end (`hook_record.py`).
 
@@ -14,6 +14,8 @@ import select
 import sys
 import time
 from typing import Any, TypeGuard, cast
+
+from fileops.attach.callers import Caller, caller_of
 
 STDIN, STDOUT = 0, 1
 MAX_WAIT_S = 0.9  # the host's user waits, so a hook ends within a second
@@ -51,6 +53,7 @@ PREFIX = {
     "opencode": "fileops_",
 }
 EVENTS = {"PreToolUse", "BeforeTool"}
+AFTER_COMMANDS = {"PreToolUse", "BeforeTool", "PostToolUse", "AfterTool", "PostToolUseFailure"}  # and before
 AFTERWARDS = {"PostToolUse", "AfterTool", "UserPromptSubmit"}
 UNHEARD = {("opencode", "UserPromptSubmit")}  # its plugin cannot add anything to a prompt
 SHOWS_CHANGES = {"claude", "claude-plugin"}  # these hide what an MCP server's tool answers, but show a hook's message
@@ -62,17 +65,23 @@ class Unusable(Exception):
     """The host's input cannot be answered, or the output cannot be written; the message says why."""
 
 
-def main(host: str) -> int:
-    """Return the exit status, which is always 0: others stop some hosts. An error is one line on stderr."""
+def main(host: str, mode: str = "tools") -> int:
+    """Return the exit status, which is always 0: others stop some hosts. An error is one line on stderr.
+
+    Args: mode: "companion": the host keeps its own tools, which are guarded and recorded; "tools": they are refused.
+    """
+    answer: dict[str, Any] | None = None
     try:
         deadline = time.monotonic() + MAX_WAIT_S
-        event = _parsed(_read_input(STDIN, deadline))
-        answer = refusal_of(host, event, deadline)
-        if answer is None:
-            record(host, event, deadline)
-            answer = shown_change(host, event) or shared_answer(host, event, deadline)
-        if answer is not None:
-            _print(json.dumps(answer).encode("ascii") + b"\n")
+        raw = _parsed(_read_input(STDIN, deadline))
+        caller = caller_of(host, raw)
+        try:
+            answer = _answer(caller, raw, mode, deadline)
+        finally:
+            if answer is None:
+                answer = _consent(caller, raw)
+            if answer is not None:
+                _print(json.dumps(answer).encode("ascii") + b"\n")
     except Unusable as error:
         sys.stderr.write(f"fileops-server mcp hook: {error}\n")
     except Exception as error:  # noqa: BLE001 - some hosts refuse the tool if a hook ends with another status
@@ -80,20 +89,43 @@ def main(host: str) -> int:
     return 0
 
 
-def refusal_of(host: str, event: dict[str, Any], deadline: float) -> dict[str, Any] | None:
+def _answer(caller: Caller, raw: dict[str, Any], mode: str, deadline: float) -> dict[str, Any] | None:
+    """Return the answer to one event. Raises: Unusable."""
+    from fileops.attach import companion, host_events
+
+    _name_of(raw)
+    event = host_events.common_form(caller.dialect, raw)
+    if event.get("hook_event_name") in EVENTS and not isinstance(event.get("tool_name"), str):
+        raise Unusable(f"the event {event['hook_event_name']} has no tool_name")
+    if mode == "tools" and caller.is_own and (answer := refusal_of(caller, event, deadline)) is not None:
+        return answer
+    is_guarded = mode == "companion" or not caller.is_own
+    if event.get("tool_name") in host_events.FILE_TOOLS or event.get("hook_event_name") == "PostToolBatch":
+        return companion.answer_to(caller, raw, event)
+    if is_guarded and event.get("hook_event_name") not in AFTER_COMMANDS:
+        companion.answer_to(caller, raw, event)
+    record(caller, event, deadline)
+    return shown_change(caller.host, event) or shared_answer(caller, event, deadline)
+
+
+def _consent(caller: Caller, raw: dict[str, Any]) -> dict[str, Any] | None:
+    """Return what lets a host continue that refuses a tool without a decision."""
+    is_asked = caller.dialect == "antigravity" and "toolCall" in raw and "error" not in raw
+    return {"decision": "allow"} if is_asked else None
+
+
+def refusal_of(caller: Caller, event: dict[str, Any], deadline: float) -> dict[str, Any] | None:
     """Return the answer that refuses a built-in tool in favour of one of ours, or None to let the host continue.
 
     Other hosts load the same hooks, and a server may not have started: nothing is refused in favour of a tool that the
     caller does not have.
     """
-    answer = answer_to(host, event)
+    answer = answer_to(caller.host, event)
     if answer is None:
         return None
     from fileops.attach import hooked_session
-    from fileops.attach.callers import caller_of
 
-    caller = caller_of(host, event)
-    return answer if caller.is_own and hooked_session.has_tools(caller, deadline) else None
+    return answer if hooked_session.has_tools(caller, deadline) else None
 
 
 def answer_to(host: str, event: dict[str, Any]) -> dict[str, Any] | None:
@@ -103,10 +135,10 @@ def answer_to(host: str, event: dict[str, Any]) -> dict[str, Any] | None:
         return None
     tool, arguments = event.get("tool_name"), event.get("tool_input")
     if not isinstance(tool, str):
-        raise Unusable(f"the event {name} has no tool_name")
-    if tool in EDITS[host]:
+        return None
+    if tool in EDITS.get(host, ()):
         return _refusal(host, name, f"Use {PREFIX[host]}{WRITES.get(tool, 'Edit')}.")
-    if tool in READS[host] and not (_is_object(arguments) and _is_shown_by_host(arguments)):
+    if tool in READS.get(host, ()) and not (_is_object(arguments) and _is_shown_by_host(arguments)):
         return _refusal(host, name, f"Use {PREFIX[host]}Read.")
     return None
 
@@ -131,39 +163,41 @@ def shown_change(host: str, event: dict[str, Any]) -> dict[str, Any] | None:
     return None
 
 
-def record(host: str, event: dict[str, Any], deadline: float) -> None:
+def record(caller: Caller, event: dict[str, Any], deadline: float) -> None:
     """Report to the daemon where a turn or a shell command of the session begins or ends."""
     from fileops.attach import hook_record
 
-    session = event.get("session_id")
-    if isinstance(session, str) and session and (report := hook_record.report_of(host, event)) is not None:
+    if caller.own_id and (report := hook_record.report_of(caller.shell, event)) is not None:
         from fileops.attach import hooked_session
 
-        hooked_session.record(host, session, report, deadline)
+        hooked_session.record(caller.session_host, caller.own_id, report, deadline)
 
 
-def shared_answer(host: str, event: dict[str, Any], deadline: float) -> dict[str, Any] | None:
+def shared_answer(caller: Caller, event: dict[str, Any], deadline: float) -> dict[str, Any] | None:
     """Return the answer with what others changed in files that the session has read; None if there is nothing.
 
     The daemon is sent what a shell command has shown of files, which then counts as read. What is returned counts as
     reported, so the daemon is not asked if the answer could not be printed. Raises: Unusable.
     """
-    name, session, tool, source = _name_of(event), event.get("session_id"), event.get("tool_name"), event.get("source")
-    if not isinstance(session, str) or not session or (host, name) in UNHEARD:
+    name, tool, source = _name_of(event), event.get("tool_name"), event.get("source")
+    host, session = caller.session_host, caller.own_id
+    if not session or (host, name) in UNHEARD:
         return None
     if name == "SessionStart" and isinstance(source, str) and source in FORGETTING:
         from fileops.attach import hooked_session
 
         hooked_session.reset(host, session, deadline)
     elif name in AFTERWARDS and not (
-        isinstance(tool, str) and tool.startswith(PREFIX[host])
+        isinstance(tool, str) and caller.host in PREFIX and tool.startswith(PREFIX[caller.host])
     ):  # our own tools report it themselves
         from fileops.attach import hooked_session
         from fileops.attach.hook_views import views_of
 
         _require_output()
         if texts := hooked_session.notices(host, session, deadline, views_of(event)):
-            return {"hookSpecificOutput": {"hookEventName": name, "additionalContext": "\n\n".join(texts)}}
+            from fileops.attach.companion import said
+
+            return said(caller, event, event, {"contexts": texts})
     return None
 
 

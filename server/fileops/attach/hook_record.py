@@ -18,6 +18,9 @@ SHELLS = {
     "codex": "Bash",
     "gemini": "run_shell_command",
     "opencode": "bash",
+    "copilot": "bash",
+    "cursor": "Shell",
+    "antigravity": "run_command",
 }
 NOTEBOOK_TOOL = "NotebookEdit"  # of Claude Code; recorded like a command, since our tools edit no cells
 _BEGINS_COMMAND = {"PreToolUse", "BeforeTool"}
@@ -55,7 +58,7 @@ def report_of(host: str, event: dict[str, Any]) -> Report | None:
     elif name in _BEGINS_COMMAND | _ENDS_COMMAND and event.get("tool_name") in (SHELLS[host], NOTEBOOK_TOOL):
         given: object = event.get("tool_input")
         arguments = cast("dict[str, object]", given) if isinstance(given, dict) else {}
-        line = arguments.get("command")
+        line = arguments.get("command", arguments.get("CommandLine"))
         if event.get("tool_name") == NOTEBOOK_TOOL:
             line = shlex.join((NOTEBOOK_TOOL, str(arguments.get("notebook_path", "")).rpartition("/")[2]))
         report = {

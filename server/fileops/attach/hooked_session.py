@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from fileops.attach.hook_record import Report
 
 MARGIN_S = 0.1  # the daemon gives up earlier than the hook, so that what it counts as reported is printed
-_PROGRAMS = {"claude-plugin": "claude"}  # prefixes of session names that differ from the host's name
 
 
 def notices(host: str, session: str, deadline: float, views: Mapping[str, object] | None = None) -> list[str]:
@@ -83,8 +82,7 @@ def _answer(
     remaining_s = deadline - time.monotonic()
     if remaining_s <= MARGIN_S:
         return {}
-    program = _PROGRAMS.get(host, host)
-    about = {"host": program, "session": session, "within_s": remaining_s - MARGIN_S}
+    about = {"host": host, "session": session, "within_s": remaining_s - MARGIN_S}
     line = control_line(command, **(more or {}), **about)
     try:
         attached = ask(find_address(None, os.environ), line, remaining_s)

@@ -61,6 +61,11 @@ class ClientConnection:
         """The pid of the client's process: a child of the host, unless another program starts the host's servers."""
         return self._attachment.pid
 
+    @property
+    def agent_host(self) -> int:
+        """The process of the agent's host; 0 if this is no agent's connection, or it cannot be known."""
+        return 0
+
     def _is_of_another_host(self, own_id: str) -> bool:
         """Return whether an unrelated program is connected with a session of this host's id.
 

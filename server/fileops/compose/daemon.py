@@ -9,9 +9,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple
 
 from fileops.attach.handshake import BadRequest
+from fileops.compose.hook_connection import HookConnection
+from fileops.compose.hooked_hosts import HookedHosts, report_of
 from fileops.compose.lsp_connection import LspConnection
 from fileops.compose.mcp_connection import McpConnection
-from fileops.compose.state import DaemonState, Hub, HubConnection
+from fileops.compose.state import EXPIRE_EVERY_S, DaemonState, Hub, HubConnection
 from fileops.daemon import process
 from fileops.daemon.peer import ancestors_of, host_of, is_of_one_host
 from fileops.fs.spelling import real_path
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+# Hosts whose hooks may run below another host, such as in an editor's terminal: found by their session's id only.
+MAY_RUN_BELOW_OTHERS = frozenset({"copilot-cli", "cursor", "antigravity"})
 MAX_UNATTACHED = 64  # hooks' sessions that wait for their client
 # The names of the hooks' hosts as MCP clients, where `mcp hook` uses another name.
 CLIENT_NAMES = {"claude": "claude-code", "codex": "codex-mcp-client", "gemini": "gemini-cli"}
@@ -71,6 +75,8 @@ class SharedDaemonState(DaemonState):
         self._hub = Hub(socket, self.end_session)
         self._unattached: dict[str, UnattachedSession] = {}  # by the names of their sessions
         self._finding: set[asyncio.Task[None]] = set()
+        self.hooked = HookedHosts(self, self._hub, self._note_hooked)
+        asyncio.get_running_loop().call_later(EXPIRE_EVERY_S, self._look_for_hosts)
 
     @property
     def hub(self) -> Hub:
@@ -162,11 +168,31 @@ class SharedDaemonState(DaemonState):
             await asyncio.to_thread(self._parts.recorder.record, cwd, found.connection.name)
         await note_report(self._parts.workspace.work, self._working_session(found, cwd), checked)
 
-    async def companion(self, hook: "Hook", report: Mapping[str, object]) -> Mapping[str, object]:
-        if report.get("event") != "owner" or self._is_forged(hook):
+    async def companion(self, hook: "Hook", body: Mapping[str, object]) -> Mapping[str, object]:
+        report = report_of(body)
+        ancestors = ancestors_of(hook.pid)  # before the hook may end
+        if self._is_forged(hook):
             return {}
-        found = await self._session_of(hook, ancestors_of(hook.pid))
-        return {"is_connected": found is not None and isinstance(found.connection, McpConnection)}
+        found = await self._session_of(hook, ancestors)
+        client = found.connection if found is not None and isinstance(found.connection, McpConnection) else None
+        if report.event == "owner":
+            return {"is_connected": client is not None}
+        host = CLIENT_NAMES.get(hook.host, hook.host)
+        session_id = SessionName(base_of(host, hook.own_id)) if found is None else found.session_id
+        return await self.hooked.answer(report, host, session_id, host_of(hook.pid), client)
+
+    def n_hooked(self) -> int:
+        return len(self.hooked)
+
+    def _note_hooked(self, connection: HookConnection) -> None:
+        """Give a new connection the turns that its host's hooks began before."""
+        finding = asyncio.get_running_loop().create_task(self._attach_those_of(connection))
+        self._finding.add(finding)
+        finding.add_done_callback(self._finding.discard)
+
+    def _look_for_hosts(self) -> None:
+        self.hooked.end_lost()
+        asyncio.get_running_loop().call_later(EXPIRE_EVERY_S, self._look_for_hosts)
 
     def _is_forged(self, hook: "Hook") -> bool:
         """Return whether a hook names a connected session of a host that has not started the hook."""
@@ -191,7 +217,7 @@ class SharedDaemonState(DaemonState):
             session = self._working_session(found, unattached.cwd)
             self._parts.workspace.work.move_turn(known.session.session_id, session)
 
-    async def _attach_those_of(self, agent: McpConnection) -> None:
+    async def _attach_those_of(self, agent: "McpConnection | HookConnection") -> None:
         """Find the sessions of the hooks that were called before this client attached."""
         for unattached in tuple(self._unattached.values()):
             found = await self._session_of(unattached.hook, unattached.ancestors)
@@ -206,11 +232,17 @@ class SharedDaemonState(DaemonState):
         its servers none.
         """
         session = self.hub.sessions.named(hook.host, hook.own_id)
-        if session is not None and (connection := self.hub.connections.get(session.connections[-1])) is not None:
-            return HookedSession(connection, session.session_id)
+        connections = () if session is None else session.connections
+        found = [known for name in reversed(connections) if (known := self.hub.connections.get(name)) is not None]
+        found.sort(key=lambda known: isinstance(known, HookConnection))  # our tools' own connection first
+        if session is not None and found and not isinstance(found[0], HookConnection):
+            return HookedSession(found[0], session.session_id)
         agents = [agent for agent in self.hub.connections.values() if isinstance(agent, McpConnection)]
         agent = next((agent for agent in agents if agent.has_session(hook.host, hook.own_id)), None)
-        agent = agent or _agent_of_process(agents, ancestors)
+        if agent is None and hook.host not in MAY_RUN_BELOW_OTHERS:
+            agent = _agent_of_process(agents, ancestors)
+        if agent is None and session is not None and found:
+            return HookedSession(found[0], session.session_id)
         name = None if agent is None else await agent.session_of_hook(hook.host, hook.own_id)
         return None if agent is None or name is None else HookedSession(agent, name)
 

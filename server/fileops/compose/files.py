@@ -76,6 +76,7 @@ def build_workspace(
     files.on_change = freshness.hint
     return Workspace(
         fs=files,
+        saved=saved,
         freshness=freshness,
         history=history,
         clock=SystemClock(),

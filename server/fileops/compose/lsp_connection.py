@@ -14,11 +14,10 @@ from fileops import __version__
 from fileops.attach.handshake import HOST_MARKERS
 from fileops.compose import client_adapters
 from fileops.compose.client_connection import MAX_UNREAD_BYTES, ClientConnection
-from fileops.compose.mcp_connection import McpConnection
 from fileops.compose.recording import record_folders
 from fileops.compose.state import DaemonState, Hub, SharedParts
 from fileops.core.roots import is_inside
-from fileops.daemon.peer import MAX_ANCESTORS_OF_COMMANDS, ancestors_of, host_of, variables_of
+from fileops.daemon.peer import MAX_ANCESTORS_OF_COMMANDS, ancestors_of, variables_of
 from fileops.lsp.change_actions import ChangeActions, LensRefresh
 from fileops.lsp.diagnostics import LspEditorProblems
 from fileops.lsp.reviews import ReviewingClient
@@ -157,8 +156,8 @@ class LspConnection(ClientConnection):
         if is_command and self._markers:
             return program_name(HOST_MARKERS[self._markers[0]])
         above = self._ancestors if is_command else self._ancestors[1:]
-        agents = [agent for agent in self._state.hub.connections.values() if isinstance(agent, McpConnection)]
-        return next((agent.program for agent in agents if host_of(agent.pid) in above), None)
+        agents = tuple(self._state.hub.connections.values())
+        return next((agent.program for agent in agents if (host := agent.agent_host) and host in above), None)
 
     def _names(self, hub: "Hub | None", context: "ClientContext") -> "SessionNames":
 

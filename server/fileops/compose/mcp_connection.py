@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from fileops.compose.client_connection import MAX_UNREAD_BYTES, ClientConnection
 from fileops.compose.recording import record_folders
+from fileops.daemon.peer import host_of
 from fileops.mcp.options import McpOptions, mcp_options
 from fileops.mcp.server import McpServer
 from fileops.rpc.line_framing import LineParser, line_frame
@@ -51,6 +52,10 @@ class McpConnection(ClientConnection):
     @property
     def host(self) -> str:
         return self._host if self._server is None else self._server.host or self._host
+
+    @property
+    def agent_host(self) -> int:
+        return host_of(self.pid)
 
     def has_session(self, host: str, own_id: str) -> bool:
         """Return whether the host gave this server the id when it started it. Args: host: see is_of_host."""

@@ -56,6 +56,11 @@ class HubConnection(Protocol):
     @property
     def pid(self) -> int: ...
 
+    @property
+    def agent_host(self) -> int:
+        """The process of the agent's host; 0 if this is no agent's connection, or it cannot be known."""
+        ...
+
     def describe(self) -> dict[str, object]: ...
 
     @property
@@ -127,6 +132,11 @@ class DaemonState:
         else:
             self._parts.require_same(settings)
         return self._parts
+
+    @property
+    def recorder(self) -> "Recorder | None":
+        """The record of the shared parts, if they exist and record anything."""
+        return None if self._parts is None else self._parts.recorder
 
     def leave(self, name: str) -> None:
         """Forget a connection and its open documents; its sessions are kept. Called in any thread.

@@ -145,7 +145,12 @@ class Listener:
         """Return how long to wait for a client; None while there are some."""
         if self._tasks:
             return None
-        return 0 if self._is_retiring else self._empty_since + self._idle_s - time.monotonic()
+        if self._is_retiring:
+            return 0
+        if self._service.n_hooked():  # their hooks come again, or they are ended after a while
+            self._empty_since = time.monotonic()
+            return max(self._idle_s, self._look_s)
+        return self._empty_since + self._idle_s - time.monotonic()
 
     async def _look_at_socket(self) -> None:
         while True:

@@ -50,8 +50,12 @@ class SharedService(Protocol):
         """Record that a turn or a command of a hook's session begins or ends. Raises: BadRequest."""
         ...
 
-    async def companion(self, hook: Hook, report: Mapping[str, object]) -> Mapping[str, object]:
+    async def companion(self, hook: Hook, body: Mapping[str, object]) -> Mapping[str, object]:
         """Return the answer for a hook about its host's own tools: see docs/protocol/companion.md."""
+        ...
+
+    def n_hooked(self) -> int:
+        """Return how many hosts are connected by their hooks: while there are some, the daemon does not end."""
         ...
 
     def close(self) -> None:

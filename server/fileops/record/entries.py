@@ -220,6 +220,23 @@ class EntryWriter:
                 if len(parts) == 1 and parts[0].evidence == "save":
                     self._settle(unsettled, parts)
 
+    def claim(self, path: str, by: KnownBy, digest: bytes, *, is_unsure: bool) -> None:
+        """Give the newest entry of a file to the author who says to have written this content.
+
+        is_unsure: whether another program has written the file at the same time.
+        """
+        entry = self._store.newest(path)
+        after = None if entry is None else entry.after
+        if entry is None or after is None or after.digest != digest or entry.evidence in {"commit", "save"}:
+            return
+        for unsettled in self._unsettled:
+            if unsettled.entry_id == entry.entry_id:
+                unsettled.has_author = True
+        author = unsure(*dict.fromkeys((by, *(_candidates(entry.by) or (OUTSIDE,))))) if is_unsure else by
+        claimed = replace(self._authored(entry, author), evidence="command", settled=True)
+        self._store.replace(claimed)
+        self._on_entries([claimed])
+
     def _revise(self, closed: _Unsettled, save: Save) -> None:
         """Decide again about a change that an editor made by a save that had not been reported at the time.
 

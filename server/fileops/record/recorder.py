@@ -47,7 +47,7 @@ from fileops.core.text import decode, detect_format
 from fileops.model.commits import Commit
 from fileops.model.diagnostics import ChangeKind
 from fileops.model.digest import content_digest
-from fileops.model.files import FolderEvent, Snapshot
+from fileops.model.files import FolderEvent, Snapshot, Stamp
 from fileops.model.internal_errors import WatchError
 from fileops.model.record import (
     ByPerson,
@@ -58,12 +58,15 @@ from fileops.model.record import (
     GapKind,
     KeptEdit,
     Known,
+    KnownBy,
     RecordedFolder,
     Turn,
 )
+from fileops.platform.regular_files import NotReadable, read_regular
 from fileops.platform.steady_clock import steady_time
 from fileops.ports import EventStream
 from fileops.record import git
+from fileops.record.announced import MAX_BYTES, AnnouncedWrite, AnnouncedWrites, Content
 from fileops.record.attribution import Save
 from fileops.record.command_windows import CommandWindows, OpenCommands, covers
 from fileops.record.content import ReadFile, TextOf, Unreadable, is_secret, kept_ns, kind_of_content, read_file
@@ -215,6 +218,7 @@ class Recorder:
         # Called in the recorder's thread with each file that another program has written.
         self.on_observed: Callable[[str, ChangeKind], None] = lambda _path, _kind: None
         self.text_of: TextOf = lambda _path, data: data  # see content.read_file; set before `start`
+        self.announced: AnnouncedWrites | None = None  # writes that hosts' own tools are about to make
         self._documents, self._warn, self._now, self._wall = documents, warn, now, wall
         self._lock = threading.Lock()
         self._messages: deque[Callable[[], None]] = deque()
@@ -381,6 +385,10 @@ class Recorder:
             with self._lock:
                 self._on_watched.remove(tell_loop)
         return all(any(is_inside(watched, root) for watched in self._watched) for root in roots)
+
+    def is_watched(self, path: str) -> bool:
+        """Return whether the changes of a canonical path are observed."""
+        return any(is_inside(root, path) for root in self._watched)
 
     def _is_awaited(self, roots: Sequence[str]) -> bool:
         with self._lock:
@@ -656,6 +664,8 @@ class Recorder:
         interpreter while the edit needs it: 1.5 ms for each edit, as measured. The end of a command is a message, so it
         is not delayed.
         """
+        if self.announced is not None and self.announced.has_any:
+            return  # another content may follow at once, and then this one could no longer be read
         for _ in range(_MAX_QUIETS):
             if urgent.poll(QUIET_S * 1000):
                 return
@@ -1340,6 +1350,10 @@ class Recorder:
         if before is not None and after is not None and _is_unchanged(before, after):
             folder.files[path] = after
             return
+        commit = self._announced_commit(folder, path, before, found)
+        if commit is not None:
+            self._note_own(path, commit)
+            return
         if after is None:
             folder.files.pop(path, None)
         else:
@@ -1349,6 +1363,45 @@ class Recorder:
         dropped_by = self._dropped_by.pop(path, None)
         change = self._observed(folder, path, touch, before, after, data, typed_by=dropped_by, names=names)
         self._queue_change(folder, change)
+
+    def _announced_commit(
+        self, folder: Folder, path: str, before: Known | None, found: ReadFile | None
+    ) -> Commit | None:
+        """Return the commit of a host's own tool that has just announced what it would write; else None."""
+        announced = self.announced
+        if announced is None or not announced.is_announced(path):
+            return None
+        content: Content = None
+        if found is not None:
+            content = found.data
+            if content is None:  # of a protected file: compared, and not kept
+                content = self._ask_disk(folder.root, lambda: _compared_content(path))
+            if content is None:
+                return None
+        stamp = None if found is None else _stamp_of(found)
+        return announced.match(path, lambda write: self._content_before(before, write, content), content, stamp)
+
+    def _content_before(self, before: Known | None, write: AnnouncedWrite, after: Content) -> Content:
+        """Return the content before the one that was just read: one that the file had since the announcement.
+
+        If the recorder knows an older one, another program wrote before the announcement, and its change is not read
+        yet. The exception is a content that was read after the hook had looked, and before it announced the write.
+        """
+        if before is None:
+            return None
+        known = [content for content in reversed(write.seen) if content is not None]
+        if before.digest is not None:
+            same = next((content for content in known if content_digest(content) == before.digest), None)
+            if same is not None:
+                return same
+            stored = self.store.content(before.digest)
+            return stored if stored is not None and write.makes(stored, after) else write.seen[-1]
+        same = next((content for content in known if len(content) == before.size_bytes), None)
+        return same if same is not None else write.seen[-1]
+
+    def claim(self, path: str, by: KnownBy, digest: bytes, *, is_unsure: bool) -> None:
+        """Note that a host's own tool has written this content, which is not the one that it had announced."""
+        self._send(lambda: self._queue(None, lambda: self._writer.claim(path, by, digest, is_unsure=is_unsure)))
 
     def _observed(
         self,
@@ -1551,8 +1604,12 @@ class Recorder:
         folder = self._folder_of(path)
         if folder is not None:
             self._touch(path, is_complete=True)
-        if edit is None:
-            return
+        if edit is not None:
+            self._note_own(path, edit)
+
+    def _note_own(self, path: str, edit: Commit) -> None:
+        """Record a write whose author and contents are known: one of the daemon's, or one that was announced."""
+        folder = self._folder_of(path)
         root = "" if folder is None else folder.root
         before, after = _known_of_snapshot(edit.before, root), _known_of_snapshot(edit.after, root)
         path = edit.before.path
@@ -1665,6 +1722,22 @@ class _Once:
                 return
             self._is_done = True
             self._work()
+
+
+def _compared_content(path: str) -> bytes | None:
+    """Read a file whose content is not kept; None if it cannot be compared."""
+    try:
+        return read_regular(path, MAX_BYTES, follows_links=False)
+    except (OSError, NotReadable):
+        return None
+
+
+def _stamp_of(found: ReadFile) -> Stamp:
+    """Return what is known of the file's stamp; whatever compares it with another one then reads the file."""
+    return Stamp(
+        dev=0, ino=found.inode, size_bytes=found.size_bytes, mtime_ns=found.mtime_ns, ctime_ns=found.ctime_ns,
+        mode=found.mode, uid=0, gid=0, n_links=1,
+    )  # fmt: skip
 
 
 def _known_of(found: ReadFile, digest: bytes | None) -> Known:

@@ -154,6 +154,10 @@ class EditOperation(Struct, frozen=True, kw_only=True):
         """
         return self._plan(request, snapshot, None, token)
 
+    def proposal_of(self, request: EditRequest, plan: Plan, policy: Policy, token: CancelToken) -> Proposal:
+        """Return the question about a plan. Raises: Cancelled."""
+        return _proposal_of(request, plan, policy, token)
+
     def suggest(self, request: EditRequest, error: FileOpsError, roots: Roots | None) -> "Suggested":
         """Return the failure with its suggested place, and the additions to its answer."""
         return Suggester(fs=self.fs, history=self.history, settings=self.settings).suggest(request, error, roots)

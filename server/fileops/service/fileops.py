@@ -19,7 +19,8 @@ from fileops.concurrency.shares import NeedsShare
 from fileops.core.patch.changes import to_changes
 from fileops.core.patch.parser import parse_patch
 from fileops.core.presentation.failures import failure_text
-from fileops.core.roots import Roots
+from fileops.core.roots import Roots, is_inside
+from fileops.model.approval import Decision
 from fileops.model.changes import ChangeSetRequest, ChangeSetResult, PatchRequest, paths_of
 from fileops.model.diagnostics import DiagnosticsReport
 from fileops.model.errors import FileOpsError, NotAbsolute
@@ -53,7 +54,11 @@ from fileops.telemetry.calls import Calls, excluded, note_outcome
 from fileops.telemetry.stats import Statistics
 
 if TYPE_CHECKING:
+    from fileops.model.record import ByPerson
+    from fileops.record.announced import Loss
+    from fileops.service.client.approval import Asking
     from fileops.service.hub.sessions import SessionRecord
+    from fileops.service.policy import Policy
 
 
 T = TypeVar("T")
@@ -439,6 +444,58 @@ class FileOps:
                 ),
             )
         return board.report(session_id, found, is_whole=is_whole, n_used=n_used)
+
+    # --- hosts' own tools (service/companion) ----------------------------------------------------------------
+
+    @property
+    def guarded_files(self) -> FileSystem:
+        """The files as this client may read them."""
+        return self._reader.fs
+
+    @property
+    def edit_operation(self) -> EditOperation:
+        return self._editor
+
+    def policy(self, session_id: SessionName) -> "Policy":
+        return self._approval.policy(session_id, self._sessions.get(session_id))
+
+    def is_in_folders(self, path: str) -> bool:
+        """Return whether a canonical path is in the client's folders."""
+        return any(is_inside(folder, path) for folder in self.folders)
+
+    def publish(self, event: Event) -> None:
+        self._client.events.publish(event)
+
+    def asking(self, session_id: SessionName) -> "Asking":
+        """Return the review of an edit that the host's own tool will make. It is a context manager."""
+        return self._approval.asking(session_id, self._sessions.get(session_id))
+
+    async def write_decided(self, request: EditRequest, proposal: Proposal, decision: Decision) -> EditResult | None:
+        """Write what a person has decided about an edit of the host's own tool. None if it must be asked again."""
+        session, token = self._sessions.get(request.session_id), CancelToken()
+        async with self._path_locks.acquire(request.file_path, shared=False):
+            policy = self._approval.policy(request.session_id, session)
+            step = await self._workers.run(
+                token, lambda: self._editor.resume(request, policy, token, proposal, decision), request.file_path
+            )
+            if isinstance(step, EditResult) and step.edit_id is not None:
+                self.files.note_commit(request, step)
+        return self._noted(request, session, step) if isinstance(step, EditResult) else None
+
+    def loss(self, loss_id: str) -> "Loss | None":
+        """Return fresh lines of others that a write has removed. Losses are kept for a day."""
+        return self._workspace.announced.loss(loss_id)
+
+    @property
+    def person(self) -> "ByPerson | None":
+        """The client's user, for the record; None if the client is an agent, or is in an agent's shell."""
+        return None if self._client.is_agent or self.agent_above() is not None else self._client.person
+
+    def count_read(self, read_proof: ReadProof) -> None:
+        """Count as read what a host's own tool has shown."""
+        if not self._sessions.get(read_proof.session_id).is_closed:
+            stamp = read_proof.stamp
+            self._note_read_proof(read_proof, stamp.size_bytes, stamp.mtime_ns / 1e9, checks_later=True)
 
     # --- a session's files -----------------------------------------------------------------------------------
 

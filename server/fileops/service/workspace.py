@@ -13,6 +13,7 @@ from fileops.concurrency.path_locks import PathLocks
 from fileops.concurrency.workers import SharedWorkers
 from fileops.model.sessions import SessionName
 from fileops.ports import Clock, FileSystem
+from fileops.record.announced import AnnouncedWrites
 from fileops.record.history import History
 from fileops.service.activity import ActivityLog
 from fileops.service.answers.syntax import SyntaxChecker
@@ -47,12 +48,15 @@ class Workspace:
         has_many_clients: bool = False,
         recorder: "Recorder | None" = None,
         diagnosis: Diagnosis | None = None,
+        saved: FileSystem | None = None,
     ) -> None:
         """Args: recorder: records who changed what; None if nothing is recorded.
 
-        diagnosis: finds the problems that edits introduce; None if the daemon does not look for them.
+        diagnosis: finds the problems that edits introduce; None if the daemon does not look for them. saved: the files
+        without the text of open documents; None: `fs` has none.
         """
         self.fs = fs
+        self.saved = fs if saved is None else saved
         self.freshness = freshness
         self.history = history
         self.clock = clock
@@ -74,6 +78,9 @@ class Workspace:
             diagnose=None if diagnosis is None else diagnosis.note_commits,
             note_change=freshness.known_changes.note,
         )
+        self.announced = AnnouncedWrites(history.keep)  # writes that hosts' own tools are about to make
+        if recorder is not None:
+            recorder.announced = self.announced
         if recorder is not None and diagnosis is not None:
             recorder.on_observed = diagnosis.note_observed
         self.edit_history = EditHistory(fs=fs, history=history)

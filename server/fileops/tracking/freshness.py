@@ -169,6 +169,17 @@ class Freshness:
             shown=shown,
         )
 
+    def note_writer(self, session_id: SessionName, path: str, before: bytes) -> None:
+        """Name the author of a change that was seen on the disk first. Args: before: digest of the content before."""
+        self._registry.note_writer(session_id, path, before)
+
+    def shown_before(self, session_id: SessionName, before: Snapshot) -> bytes | None:
+        """Return what the session was shown of a file, if that is not all of this content; else None."""
+        record = self._registry.record_of(session_id, before.path)
+        if record is None or (record.shown is None and record.digest == before.digest):
+            return None
+        return self._registry.base(record).shown
+
     def note_blind_write(self, session_id: SessionName, committed: Committed) -> None:
         """Record a write by a session that had not read the file: stale for all that had. See `note_write`."""
         snapshot = committed.snapshot

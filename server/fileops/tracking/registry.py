@@ -229,6 +229,17 @@ class TrackerRegistry:
                     self._trackers[session_id].renew(path, stamp, taken_ns)
         return is_overtaken
 
+    def note_writer(self, session_id: SessionName, path: str, before: bytes) -> None:
+        """Note which session has made a change that was seen first: those that read the content before know the cause.
+
+        Args: before: digest of the content before.
+        """
+        with self._lock:
+            for reader in self._readers.get(path, ()):
+                known = self._trackers[reader][path]
+                if reader != session_id and known.stale is not None and known.digest == before:
+                    self._trackers[reader].put(path, replace(known, stale_source=_source_of(session_id)))
+
     def mark_stale(self, session_id: SessionName, path: str, reason: StaleReason, source: str) -> None:
         with self._lock:
             if self._record_of(session_id, path) is not None:

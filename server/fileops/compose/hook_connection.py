@@ -1,0 +1,91 @@
+"""A host whose own tools are guarded and recorded, as its hooks report them. Part of the composition root.
+
+Hooks are short processes, so this connection has no socket. It is listed with the others, may be the only one of its
+session, and ends with the session, with the host, or when nothing was heard of it for a while. Belongs to the event
+loop.
+"""
+
+import time
+from typing import TYPE_CHECKING
+
+from fileops import __version__
+from fileops.attach.handshake import Attachment
+from fileops.compose.client_connection import ClientConnection
+from fileops.compose.recording import record_folders
+from fileops.model.settings import Settings
+from fileops.service.client.adapters import ClientAdapters
+from fileops.service.companion.companion import Companion
+from fileops.service.fileops import FileOps
+from fileops.service.hub.approvals import AgentRouting
+from fileops.service.hub.names import SharedSessionNames
+from fileops.service.review.client import NoHost
+
+if TYPE_CHECKING:
+    from fileops.compose.state import DaemonState, Hub
+    from fileops.model.sessions import SessionName
+
+QUIET_S = 1800.0  # without an event, the session is over
+# Where the host may write is the host's business.
+SETTINGS = Settings(
+    freshness="relevant", notices="output", suggestions="output", diagnostics="details", confine="off",
+    approval_mode="auto_edit", approval_timeout_s=240,
+)  # fmt: skip
+
+
+class HookConnection(ClientConnection):
+    def __init__(
+        self, state: "DaemonState", hub: "Hub", name: str, host: str, session_id: "SessionName", cwd: str, pid: int
+    ) -> None:
+        """Args: name: of the connection. pid: of the host's process."""
+        attachment = Attachment(
+            version=__version__, protocol="mcp", role="agent", host=host, cwd=cwd, roots=(cwd,), pid=pid
+        )
+        super().__init__(state, attachment, name)
+        self.session_id = session_id
+        self.tool_prefix: str | None = None  # of our tools, while an MCP client of ours has the session
+        self.heard_at = time.monotonic()
+        self.guarded_since = time.time()
+        shared = state.parts(SETTINGS, lambda _text: None, "mtime", hub.router)
+        adapters = ClientAdapters(
+            asker=self._asker(NoHost(), lambda: True, SETTINGS.approval_timeout_s),
+            events=self._events(hub),
+            names=SharedSessionNames(session_id, lambda _name: False),
+            is_agent=True,
+            sinks=shared.sinks,
+            place=self._place,
+            label_of=self._label_of,
+            routing=AgentRouting(hub.editors, approve="person", modes=shared.workspace.modes),
+            editor_globs=hub.editor_globs,
+        )
+        self.service = self._service = FileOps(shared.workspace, adapters, SETTINGS, [cwd] if cwd else [])
+        self._met(hub, session_id)
+        if shared.recorder is not None and cwd:
+            record_folders(shared.recorder, self.service, name)
+
+        def editor_at(path: str) -> str | None:
+            opened = shared.files.last_open_at(path)
+            found = (hub.connections.get(document.editor) for document in opened)
+            return next((editor.program for editor in found if editor is not None), None)
+
+        self.companion = Companion(
+            self.service,
+            shared.workspace,
+            session_id,
+            label=lambda: self._label_of(session_id),
+            editor_at=editor_at,
+            tool_prefix=lambda: self.tool_prefix,
+        )
+
+    @property
+    def _has_notices(self) -> bool:
+        return True
+
+    @property
+    def agent_host(self) -> int:
+        return self.pid
+
+    def hear(self) -> None:
+        self.heard_at = time.monotonic()
+
+    def describe(self) -> dict[str, object]:
+        return {**super().describe(), "guarded_since": self.guarded_since}

@@ -1,0 +1,172 @@
+"""The hosts that only their hooks connect, and what their hooks ask. Part of the composition root.
+
+Belongs to the event loop.
+"""
+
+import asyncio
+import itertools
+import os
+import time
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, assert_never, cast
+
+import msgspec
+from msgspec.structs import replace
+
+from fileops.attach.handshake import BadRequest
+from fileops.compose.hook_connection import QUIET_S, HookConnection
+from fileops.concurrency.delivery import when_delivered
+from fileops.fs.spelling import real_path
+from fileops.model.sessions import SessionName
+from fileops.service.companion.answers import NOTHING, bounded
+from fileops.service.companion.companion import Answered
+from fileops.service.companion.report import CompanionReport
+
+if TYPE_CHECKING:
+    from fileops.compose.state import DaemonState, Hub, HubConnection
+
+MAX_HOSTS = 200
+MAX_WAITING = 200
+ASKS_S = 1.0  # after which a hook is told that a person has to decide
+
+
+class HookedHosts:
+    """See the module. on_new: called with each new connection."""
+
+    def __init__(self, state: "DaemonState", hub: "Hub", on_new: Callable[[HookConnection], None]) -> None:
+        self._state, self._hub, self._on_new = state, hub, on_new
+        self._hosts: dict[SessionName, HookConnection] = {}
+        self._numbers = itertools.count(1)
+        self._waiting: dict[str, tuple[HookConnection, asyncio.Task[Answered]]] = {}
+
+    def __len__(self) -> int:
+        return len(self._hosts)
+
+    def all(self) -> tuple[HookConnection, ...]:
+        return tuple(self._hosts.values())
+
+    async def answer(
+        self, report: CompanionReport, host: str, session_id: SessionName, pid: int, client: "HubConnection | None"
+    ) -> Mapping[str, object]:
+        """Answer a hook. Args: client: the MCP client of ours that has the session, if any. Raises: BadRequest."""
+        if report.event == "decision":
+            return await self._decision(report.waiting)
+        if report.event == "end":
+            self.end(session_id)
+            return {}
+        connection = await self._connection(report, host, session_id, pid)
+        if connection is None:
+            return {}
+        connection.hear()
+        connection.tool_prefix = None if client is None else report.tool_prefix
+        companion = connection.companion
+        match report.event:
+            case "start":
+                return {}
+            case "turn":
+                companion.end_turn()
+                return {}
+            case "before":
+                await self._until_watched(report)
+                return await self._within_patience(
+                    connection, companion.before(report.calls, report.call_id, report.mode)
+                )
+            case "after":
+                answered = await companion.after(report.calls, report.call_id)
+            case "failed":
+                companion.failed(report.call_id)
+                answered = Answered(answer=NOTHING)
+            case "batch":
+                answered = await companion.batch(report.batch)
+            case "owner":
+                return {}
+            case _:
+                assert_never(report.event)
+        notices = await (connection if client is None else client).notices(session_id)
+        return _delivered(connection, answered, notices)
+
+    def end(self, session_id: SessionName) -> None:
+        """End a session's connection."""
+        connection = self._hosts.pop(session_id, None)
+        if connection is not None:
+            connection.companion.end_turn()
+            connection.service.close()
+            self._state.leave(connection.name)
+
+    def end_lost(self) -> None:
+        """End the sessions whose host has ended, or of which nothing was heard for long."""
+        now = time.monotonic()
+        for session_id, connection in tuple(self._hosts.items()):
+            if now - connection.heard_at >= QUIET_S or (connection.pid and not _exists(connection.pid)):
+                self.end(session_id)
+
+    async def _connection(
+        self, report: CompanionReport, host: str, session_id: SessionName, pid: int
+    ) -> HookConnection | None:
+        known = self._hosts.get(session_id)
+        if known is not None or not report.cwd.startswith("/") or "\0" in report.cwd:
+            return known
+        cwd = await asyncio.to_thread(real_path, report.cwd)
+        if (known := self._hosts.get(session_id)) is not None:  # made while this waited
+            return known
+        while len(self._hosts) >= MAX_HOSTS:
+            self.end(min(self._hosts, key=lambda name: self._hosts[name].heard_at))
+        name = f"{host}-hook-{next(self._numbers)}"
+        connection = self._hosts[session_id] = HookConnection(self._state, self._hub, name, host, session_id, cwd, pid)
+        self._on_new(connection)
+        return connection
+
+    async def _until_watched(self, report: CompanionReport) -> None:
+        """Wait a short time until the folder is watched, without which a write has no author."""
+        recorder = self._state.recorder
+        if recorder is not None and report.cwd.startswith("/"):
+            await recorder.until_watched((report.cwd,))
+
+    async def _within_patience(
+        self, connection: HookConnection, answering: Coroutine[Any, Any, Answered]
+    ) -> Mapping[str, object]:
+        """Return the answer, or the name under which a hook asks for it again: a person is asked."""
+        task = asyncio.create_task(answering)
+        await asyncio.wait([task], timeout=ASKS_S)
+        if task.done():
+            return _delivered(connection, task.result())
+        while len(self._waiting) >= MAX_WAITING:
+            self._waiting.pop(next(iter(self._waiting)))[1].cancel()
+        name = f"w-{next(self._numbers)}"
+        self._waiting[name] = (connection, task)
+        return {"waiting": name}
+
+    async def _decision(self, waiting: str) -> Mapping[str, object]:
+        found = self._waiting.pop(waiting, None)
+        if found is None:
+            return {}
+        connection, task = found
+        return _delivered(connection, await task)
+
+
+def report_of(body: Mapping[str, object]) -> CompanionReport:
+    """Raises: BadRequest."""
+    try:
+        return msgspec.convert(body, CompanionReport)
+    except msgspec.ValidationError as fault:
+        raise BadRequest(str(fault)) from None
+
+
+def _delivered(connection: HookConnection, answered: Answered, notices: Sequence[str] = ()) -> Mapping[str, object]:
+    """Return the answer. What it shows counts as read once it is delivered."""
+    for proof in answered.read_proofs:
+        when_delivered(partial(connection.service.count_read, proof))
+    answer = answered.answer
+    answer = replace(answer, contexts=bounded((*answer.contexts, *notices)))
+    return cast("Mapping[str, object]", msgspec.to_builtins(answer))
+
+
+def _exists(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

@@ -1,0 +1,250 @@
+"""Writes that hosts' own tools are about to make, as their hooks have announced them.
+
+A hook cannot hold a lock over its host's write, so the write is recognised by its content. A content that is found is
+the session's if it is the announced edit applied to a content that the file had since the announcement. That says who
+wrote it, however long the host's own question took, and whether the writer knew the content that it replaced.
+
+Contents of protected files are compared here in memory, and stored nowhere. Thread-safe: hooks announce on the event
+loop, the recorder's thread finds the writes.
+"""
+
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterable, Sequence
+
+from msgspec import Struct
+
+from fileops.core.diff.contents import splices_between
+from fileops.core.diff.unified import change_of
+from fileops.core.text import decode_for_display, detect_format
+from fileops.model.commits import Commit
+from fileops.model.edits import Plan
+from fileops.model.files import CommitReport, Snapshot, Stamp
+from fileops.model.record import BySession
+from fileops.model.sessions import SessionName
+from fileops.model.settings import Limits
+
+MAX_S = 3600.0  # a person may take long to answer the host's own question
+MAX_WRITES = 1000
+MAX_BYTES = 4 << 20  # of a file whose contents are compared
+MAX_SEEN = 16  # contents of one announcement
+LOSS_KEPT_S = 86400.0
+MAX_LOSSES = 200
+LOSS_PREFIX = "l-"
+
+# A content, or None for no file.
+Content = bytes | None
+
+
+class Announced(Struct, frozen=True, kw_only=True):
+    """An edit that a host's own tool is about to make.
+
+    call_id: the host's; "" if it gives none. before: the file when it was announced. results_of: the contents that the
+    edit makes of a content; more than one if the host may write it in several ways, none if it does not apply.
+    merged_with: the edit applied to another content, with that content's other lines; None if they conflict. is_whole:
+    whether the host replaces the whole text, whatever it is. is_kept: a person has accepted it.
+    """
+
+    call_id: str
+    session_id: SessionName
+    label: str
+    given_path: str
+    before: Snapshot
+    results_of: Callable[[Content], Sequence[Content]]
+    merged_with: Callable[[bytes], Content]
+    is_whole: bool = False
+    is_kept: bool = False
+
+    @property
+    def path(self) -> str:
+        return self.before.path
+
+
+class Loss(Struct, frozen=True, kw_only=True):
+    """Fresh lines of others that a write has removed, because it was made on an older content.
+
+    merged: the write with these lines; None if they conflict. at: seconds since the epoch.
+    """
+
+    loss_id: str
+    path: str
+    lines: tuple[str, ...]
+    merged: Content
+    written: bytes
+    at: float
+
+
+class AnnouncedWrite:
+    """One announcement, and what has become of it. The lock of AnnouncedWrites guards it."""
+
+    def __init__(self, announced: Announced, at: float) -> None:
+        self.announced = announced
+        self.at = at
+        self.seen: list[Content] = [announced.before.data if announced.before.exists else None]
+        self.commit: Commit | None = None
+        self.loss: Loss | None = None
+        self._results: dict[Content, Sequence[Content]] = {}
+
+    def makes(self, before: Content, after: Content) -> bool:
+        """Return whether the edit makes `after` of `before`."""
+        if before not in self._results:
+            self._results[before] = self.announced.results_of(before)
+        return after in self._results[before]
+
+    def see(self, content: Content) -> None:
+        self.seen = [*self.seen, content][-MAX_SEEN:]
+
+
+class AnnouncedWrites:
+    """See the module. keep: called with each write that is found, in the thread that has found it."""
+
+    def __init__(self, keep: Callable[[Commit], None], now: Callable[[], float] = time.monotonic) -> None:
+        self._keep, self._now = keep, now
+        self._lock = threading.Lock()
+        self._writes: dict[str, list[AnnouncedWrite]] = {}  # by path, oldest first
+        self._losses: dict[str, Loss] = {}
+
+    def announce(self, announced: Announced) -> None:
+        """Expect a write. One of the same call and file, or without a call's id, replaces the earlier one."""
+        with self._lock:
+            self._drop_old()
+            writes = [write for write in self._writes.get(announced.path, ()) if not _is_same(write, announced)]
+            self._writes[announced.path] = [*writes, AnnouncedWrite(announced, self._now())]
+
+    def of_call(self, session_id: SessionName, call_id: str) -> list[AnnouncedWrite]:
+        with self._lock:
+            return [
+                write
+                for write in self._all()
+                if write.announced.session_id == session_id and write.announced.call_id == call_id
+            ]
+
+    def end(self, writes: Iterable[AnnouncedWrite]) -> None:
+        with self._lock:
+            for write in writes:
+                self._drop(write)
+
+    def end_session(self, session_id: SessionName) -> None:
+        """End what the session has announced: its turn is over."""
+        with self._lock:
+            for write in self._all():
+                if write.announced.session_id == session_id:
+                    self._drop(write)
+
+    @property
+    def has_any(self) -> bool:
+        return bool(self._writes)
+
+    def is_announced(self, path: str) -> bool:
+        return path in self._writes
+
+    def match(
+        self, path: str, before_of: "Callable[[AnnouncedWrite], Content]", after: Content, stamp: Stamp | None
+    ) -> Commit | None:
+        """Return the commit if an announced write has made this content; else remember it as another's.
+
+        before_of: returns the content before, which the write may have seen. stamp: of the file
+        now; None if there is none.
+        """
+        with self._lock:
+            writes = [write for write in self._writes.get(path, ()) if write.commit is None]
+            found = next((write for write in writes if self._found(write, before_of(write), after, stamp)), None)
+            for write in writes:
+                if write is not found:
+                    write.see(after)
+        if found is None or found.commit is None:
+            return None
+        self._keep(found.commit)
+        return found.commit
+
+    def loss(self, loss_id: str) -> Loss | None:
+        with self._lock:
+            return self._losses.get(loss_id)
+
+    def note_loss(self, path: str, base: bytes, theirs: bytes, written: bytes, merged: Content) -> Loss | None:
+        """Keep the lines of `theirs` that `written`, which was made on `base`, does not have. None without any."""
+        with self._lock:
+            return self._note_loss(path, base, theirs, written, merged)
+
+    # --- with the lock -----------------------------------------------------------------------------------------
+
+    def _found(self, write: AnnouncedWrite, was: Content, after: Content, stamp: Stamp | None) -> bool:
+        for base in dict.fromkeys((was, *reversed(write.seen))):
+            if write.makes(base, after):
+                write.commit = _commit_of(write.announced, was, after, stamp)
+                known = write.seen[0] if write.announced.is_whole else base
+                if was is not None and known is not None and after is not None and was != known:
+                    merged = write.announced.merged_with(was)
+                    write.loss = self._note_loss(write.announced.path, known, was, after, merged)
+                return True
+        return False
+
+    def _note_loss(self, path: str, base: bytes, theirs: bytes, written: bytes, merged: Content) -> Loss | None:
+        known = {*_lines(base), *_lines(written)}
+        lines = tuple(line for line in _lines(theirs) if line not in known)
+        if not lines:
+            return None
+        at = time.time()
+        loss_id = f"{LOSS_PREFIX}{uuid.uuid4().hex[:12]}"
+        loss = Loss(loss_id=loss_id, path=path, lines=lines, merged=merged, written=written, at=at)
+        kept = [old for old in self._losses.values() if at - old.at < LOSS_KEPT_S]
+        self._losses = {each.loss_id: each for each in [*kept[-MAX_LOSSES + 1 :], loss]}
+        return loss
+
+    def _all(self) -> list[AnnouncedWrite]:
+        return [write for writes in self._writes.values() for write in writes]
+
+    def _drop(self, write: AnnouncedWrite) -> None:
+        left = [other for other in self._writes.pop(write.announced.path, ()) if other is not write]
+        if left:
+            self._writes[write.announced.path] = left
+
+    def _drop_old(self) -> None:
+        now, writes = self._now(), sorted(self._all(), key=lambda write: write.at)
+        for n, write in enumerate(writes):
+            if now - write.at >= MAX_S or len(writes) - n >= MAX_WRITES:
+                self._drop(write)
+
+
+def _is_same(write: AnnouncedWrite, announced: Announced) -> bool:
+    known = write.announced
+    return (known.session_id, known.call_id) == (announced.session_id, announced.call_id)
+
+
+def _commit_of(announced: Announced, before: Content, after: Content, stamp: Stamp | None) -> Commit:
+    """Return the commit as which the write is recorded."""
+    now_ns = time.time_ns()
+    was = Snapshot(
+        path=announced.path,
+        stamp=None if before is None else announced.before.stamp or stamp,
+        data=before or b"",
+        taken_ns=announced.before.taken_ns,
+    )
+    found = Snapshot(path=announced.path, stamp=None if after is None else stamp, data=after or b"", taken_ns=now_ns)
+    fmt = detect_format(was.data if was.exists else found.data)
+    splices = splices_between(was.data, found.data, fmt)
+    operation = "create" if before is None else "delete" if after is None else "modify"
+    change = change_of(
+        was.data, fmt, splices, file_path=announced.given_path, operation=operation, limits=Limits(), with_snippet=False
+    )
+    plan = Plan(
+        snapshot=was, format=fmt, splices=splices, edits=(), n_replacements=(), matches=(), match_lines=(),
+        creates=before is None, change=change,
+    )  # fmt: skip
+    return Commit(
+        edit_id=uuid.uuid4().hex,
+        session_id=announced.session_id,
+        by=BySession(session_id=announced.session_id, label=announced.label),
+        given_path=announced.given_path,
+        plan=plan,
+        before=was,
+        after=found,
+        report=CommitReport(method="in_place", durability="not_synced", reason="written by the host's own tool"),
+        time=now_ns / 1e9,
+        is_kept=announced.is_kept,
+    )
+
+
+def _lines(data: bytes) -> list[str]:
+    return [line.rstrip("\r") for line in decode_for_display(data).split("\n") if line.strip()]

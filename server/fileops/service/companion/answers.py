@@ -1,0 +1,59 @@
+"""Answers to hooks, as values. Each host's dialect is made of them in the hook's own process."""
+
+from collections.abc import Iterable
+from typing import Literal
+
+from msgspec import Struct
+
+from fileops.core.presentation.suggestion_texts import MAX_CHARS
+
+Decision = Literal["deny", "ask", "allow"]
+
+
+class ShownText(Struct, frozen=True, kw_only=True):
+    """Lines that replace those that a read has shown. start: the first one's number. n_total: of the whole text."""
+
+    content: str
+    start: int
+    n_lines: int
+    n_total: int
+
+
+class Answer(Struct, frozen=True, kw_only=True):
+    """decision: None leaves it to the host. contexts: texts for the model. person: a sentence for the person."""
+
+    decision: Decision | None = None
+    reason: str = ""
+    contexts: tuple[str, ...] = ()
+    shown: ShownText | None = None
+    person: str = ""
+
+
+NOTHING = Answer()
+
+
+def refusal(reason: str) -> Answer:
+    return Answer(decision="deny", reason=reason)
+
+
+def joined(answers: list[Answer]) -> Answer:
+    """Return the answer to several calls at once. The first refusal counts, else the first question."""
+    deciding = next((each for wanted in ("deny", "ask", "allow") for each in answers if each.decision == wanted), None)
+    return Answer(
+        decision=None if deciding is None else deciding.decision,
+        reason="" if deciding is None else deciding.reason,
+        contexts=bounded(text for each in answers for text in each.contexts),
+        shown=next((each.shown for each in answers if each.shown is not None), None),
+        person="\n".join(each.person for each in answers if each.person),
+    )
+
+
+def bounded(texts: Iterable[str]) -> tuple[str, ...]:
+    """Return the texts that fit into one answer, in their order. At least one."""
+    found: list[str] = []
+    n_left = MAX_CHARS
+    for text in dict.fromkeys(filter(None, texts)):
+        if not found or len(text) <= n_left:
+            found.append(text)
+            n_left -= len(text)
+    return tuple(found)

@@ -1,0 +1,318 @@
+"""Guards and records what a host's own tools read and write, as its hooks report it: docs/protocol/companion.md.
+
+One instance for each session. Belongs to the event loop; worker threads read the disk. No lock is held between a hook
+before a write and the hook after it: the write is recognised by its content (record/announced.py).
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from msgspec import Struct
+
+from fileops.concurrency.cancellation import CancelToken
+from fileops.core.presentation import companion_texts as texts
+from fileops.core.presentation.suggestion_texts import texts_of_edit
+from fileops.model.approval import Always, Modify, NoConsent, Once, Reject, SomeChanges, TimedOut, Undecided
+from fileops.model.digest import content_digest
+from fileops.model.errors import FileOpsError
+from fileops.model.files import CommitReport, Committed, ReadProof, Snapshot
+from fileops.model.record import BySession
+from fileops.model.requests import EditRequest
+from fileops.model.sessions import SessionName
+from fileops.record.announced import AnnouncedWrite
+from fileops.service.commit import did_edit
+from fileops.service.companion.answers import NOTHING, Answer, bounded, joined, refusal
+from fileops.service.companion.edits import Checked, EditGuard
+from fileops.service.companion.files import HostFiles, proof_of, shown_text
+from fileops.service.companion.reads import after_read, before_read
+from fileops.service.companion.report import CalledTool, HostCall, HostEdit, ReadCall, Removal, edits_of
+from fileops.service.companion.writes import Announcer
+from fileops.service.fileops import FileOps
+from fileops.service.workspace import Workspace
+
+# The permission modes in which the host would not ask its user before it writes.
+CARRIES_OUT = frozenset({"acceptEdits", "bypassPermissions", "dontAsk", "auto", "yolo", "auto_edit"})
+PLAN_MODE = "plan"
+LOOKS, LOOK_S = 20, 0.03  # how often, and after which pause, the end of a host's write is looked for
+
+
+class Answered(Struct, frozen=True, kw_only=True):
+    """An answer, and what counts as read once it is delivered."""
+
+    answer: Answer
+    read_proofs: tuple[ReadProof, ...] = ()
+
+
+class Companion:
+    def __init__(
+        self,
+        service: FileOps,
+        workspace: Workspace,
+        session_id: SessionName,
+        *,
+        label: Callable[[], str],
+        editor_at: Callable[[str], str | None],
+        tool_prefix: Callable[[], str | None],
+    ) -> None:
+        """Args: label: of the session. editor_at: see HostFiles. tool_prefix: of our tools, if its model has them."""
+        self.session_id = session_id
+        self._service, self._workspace = service, workspace
+        self._label, self._tool_prefix = label, tool_prefix
+        self._files = HostFiles(fs=service.guarded_files, saved=workspace.saved, editor_at=editor_at)
+        self._guard = EditGuard(
+            files=self._files, editor=service.edit_operation, freshness=workspace.freshness, session_id=session_id
+        )
+        self._announcer = Announcer(service.edit_operation)
+
+    # --- before ------------------------------------------------------------------------------------------------
+
+    async def before(self, calls: Sequence[HostCall], call_id: str, mode: str) -> Answered:
+        """Answer a hook before calls of the host's own tools."""
+        answered = [await self._before(call, call_id, mode) for call in calls]
+        return _joined(answered)
+
+    async def _before(self, call: HostCall, call_id: str, mode: str) -> Answered:
+        if isinstance(call, ReadCall):
+            look = partial(before_read, self._files, call, self._service.settings.texts)
+            return Answered(answer=await self._service.run_on_disk(look))
+        if mode == PLAN_MODE:
+            return Answered(answer=NOTHING)  # the host refuses it after its hooks
+        try:
+            edits = edits_of(call, self.session_id)
+        except FileOpsError:
+            return Answered(answer=NOTHING)  # the host says what is wrong with the patch
+        checks = [await self._checked(edit) for edit in edits]
+        refused = next((each for each in checks if each.outcome == "refused"), None)
+        if refused is not None:
+            proofs = () if refused.read_proof is None else (refused.read_proof,)
+            return Answered(answer=refusal(refused.refusal), read_proofs=proofs)
+        unsaved = next((each for each in checks if each.outcome == "unsaved"), None)
+        if unsaved is not None:
+            return await self._in_editor(unsaved, mode, n_files=len(checks))
+        answers: list[Answer] = []
+        accepted: set[str] = set()
+        for each in checks:
+            if each.outcome == "person":
+                others = [other.edit.file_path for other in checks if other is not each]
+                answer = await self._decided(each, others)
+                if answer.decision != "allow":
+                    return Answered(answer=answer)
+                answers.append(answer)
+                accepted.add(each.edit.file_path)
+        for each in checks:
+            if each.both is not None:
+                self._announce(each.edit, each.both.saved, call_id, is_kept=each.edit.file_path in accepted)
+        return Answered(answer=joined(answers))
+
+    async def _checked(self, edit: HostEdit) -> Checked:
+        policy = self._service.policy(self.session_id)
+        return await self._service.run_on_disk(lambda: self._guard.check(edit, policy))
+
+    async def _in_editor(self, checked: Checked, mode: str, *, n_files: int) -> Answered:
+        """An editor has unsaved text, which the host's own write would not see. R-COMP-18."""
+        edit, both, plan = checked.edit, checked.both, checked.plan
+        assert isinstance(edit, EditRequest) and both is not None and both.editor is not None and plan is not None
+        path, editor = edit.file_path, both.editor
+        is_asked = self._service.policy(self.session_id).needs_decision(plan.snapshot)
+        if n_files > 1 or not (is_asked or (mode in CARRIES_OUT and self._service.is_in_folders(plan.snapshot.path))):
+            shown = texts.numbered_whole(shown_text(both.present) or "") or "(too long to show: read the file)"
+            return Answered(answer=refusal(texts.unsaved_refusal(path, editor, shown, self._tool_prefix())))
+        self._know(path, plan.snapshot)
+        result = await self._service.edit(edit)
+        if result.error is not None:
+            helps = texts_of_edit(result, path).texts()
+            return Answered(answer=refusal("\n\n".join((result.output, *helps))))
+        return Answered(
+            answer=Answer(
+                decision="deny",
+                reason=texts.made_in_editor_text(path, editor, result.output),
+                person=texts.made_in_editor_for_person(path, editor),
+            )
+        )
+
+    async def _decided(self, checked: Checked, others: Sequence[str]) -> Answer:
+        """Ask a person before the host writes. R-COMP-17."""
+        edit, plan = checked.edit, checked.plan
+        assert isinstance(edit, EditRequest) and plan is not None
+        policy, editor, token = self._service.policy(self.session_id), self._service.edit_operation, CancelToken()
+        proposal = await self._service.run_on_disk(lambda: editor.proposal_of(edit, plan, policy, token))
+        with self._service.asking(self.session_id) as asking:
+            decision = await asking.decide(proposal.question)
+            asking.settle(None)
+        match decision:
+            case Once() | Always():
+                return Answer(decision="allow", reason=texts.ACCEPTED)
+            case Modify() | SomeChanges():
+                self._know(edit.file_path, plan.snapshot)
+                written = await self._service.write_decided(edit, proposal, decision)
+                output = texts.undecided_text(edit.file_path) if written is None else written.output
+                return refusal(texts.decided_text(output, others))
+            case Undecided() | NoConsent() | TimedOut():
+                return Answer(decision="ask", reason=texts.undecided_text(edit.file_path))
+            case Reject():
+                return refusal(texts.rejected_text(decision.reason))
+            case _:
+                return refusal(texts.rejected_text(""))
+
+    def _know(self, path: str, present: Snapshot) -> None:
+        """Count a file as read whose old text the session's edit has, so that the daemon may make the edit."""
+        proof = proof_of(self.session_id, path, present, is_whole=False)
+        if proof is not None and not self._workspace.freshness.is_tracked(self.session_id, present.path):
+            self._workspace.freshness.note_read(proof, checks_later=True)
+
+    def _announce(self, edit: HostEdit, saved: Snapshot, call_id: str, *, is_kept: bool) -> None:
+        for announced in self._announcer.announced(
+            edit, saved, call_id=call_id, session_id=self.session_id, label=self._label(), is_kept=is_kept,
+            read=self._files.saved_at,
+        ):  # fmt: skip
+            self._workspace.announced.announce(announced)
+
+    # --- after -------------------------------------------------------------------------------------------------
+
+    async def after(self, calls: Sequence[HostCall], call_id: str) -> Answered:
+        """Answer a hook after calls of the host's own tools."""
+        answered = [
+            await self._after_read(call) if isinstance(call, ReadCall) else Answered(answer=NOTHING) for call in calls
+        ]
+        writes = self._workspace.announced.of_call(self.session_id, call_id)
+        if any(not isinstance(call, ReadCall) for call in calls):
+            answered += [Answered(answer=await self._after_write(write)) for write in writes]
+        self._workspace.announced.end(writes)
+        return _joined(answered)
+
+    async def _after_read(self, call: ReadCall) -> Answered:
+        look = partial(after_read, self._files, call, self.session_id, self._tool_prefix)
+        answer, proof = await self._service.run_on_disk(look)
+        return Answered(answer=answer, read_proofs=() if proof is None else (proof,))
+
+    async def _after_write(self, write: AnnouncedWrite) -> Answer:
+        await self._until_found(write)
+        if write.commit is None:
+            await self._claim(write)
+            return NOTHING
+        await self._note(write)
+        loss, path = write.loss, write.announced.given_path
+        if loss is None:
+            return NOTHING
+        can_be_restored = loss.merged is not None
+        return Answer(
+            contexts=(
+                texts.loss_text(path, loss.lines, loss.loss_id, self._tool_prefix(), can_be_restored=can_be_restored),
+            ),
+            person=texts.loss_for_person(
+                path, len(loss.lines), self._label(), loss.loss_id, can_be_restored=can_be_restored
+            ),
+        )
+
+    async def _until_found(self, write: AnnouncedWrite) -> None:
+        """Wait a short time until the recorder has read what the host wrote. Without one, look at the file."""
+        recorder, path = self._workspace.recorder, write.announced.path
+        is_recorded = recorder is not None and recorder.is_watched(path)
+        for _ in range(LOOKS):
+            if write.commit is not None:
+                return
+            if recorder is not None and is_recorded:
+                await recorder.flush()
+            else:
+                found = await self._service.run_on_disk(partial(self._files.saved_at, path))
+                if found is not None:
+                    content = found.data if found.exists else None
+                    commit = self._workspace.announced.match(path, lambda known: known.seen[-1], content, found.stamp)
+                    if commit is not None and recorder is not None:
+                        recorder.end_commit(commit)
+            if write.commit is not None or write.seen[-1] != write.seen[0]:
+                return
+            await asyncio.sleep(LOOK_S)
+
+    async def _claim(self, write: AnnouncedWrite) -> None:
+        """The host's tool has written something else than announced, such as a formatted text. R-COMP-22."""
+        recorder, path = self._workspace.recorder, write.announced.path
+        found = await self._service.run_on_disk(partial(self._files.saved_at, path))
+        if found is None or (found.data if found.exists else None) == write.seen[0]:
+            return
+        n_contents = len(set(write.seen[1:]))
+        if recorder is not None and found.exists:
+            by = BySession(session_id=self.session_id, label=self._label())
+            recorder.claim(path, by, content_digest(found.data), is_unsure=n_contents > 1)
+        if n_contents <= 1:  # nothing of others was seen in between, so the session knows what its own call has made
+            report = CommitReport(method="in_place", durability="not_synced", reason="written by the host's own tool")
+            committed = Committed(snapshot=found, report=report)
+            await self._service.run_on_disk(
+                lambda: self._workspace.freshness.note_write(
+                    self.session_id, write.announced.given_path, committed, is_known_whole=write.announced.is_whole
+                )
+            )
+
+    async def _note(self, write: AnnouncedWrite) -> None:
+        """Move the session's base, and tell everyone of the edit. R-COMP-23."""
+        commit = write.commit
+        assert commit is not None
+        await self._service.run_on_disk(partial(self._note_written, write))
+        service = self._service
+        service.files.activity.note_edit(self.session_id, write.announced.given_path, self._workspace.now())
+        service.begin_diagnosis(self.session_id)
+        if self._workspace.diagnosis is not None:
+            self._workspace.diagnosis.note_commits((commit,))
+        service.publish(did_edit(commit))
+
+    def _note_written(self, write: AnnouncedWrite) -> None:
+        """Record the write for the trackers of all sessions. Blocks."""
+        commit, announced, freshness = write.commit, write.announced, self._workspace.freshness
+        assert commit is not None
+        found = self._files.saved_at(announced.path)
+        is_present = found is not None and found.exists and found.data == commit.after.data
+        snapshot = found if is_present and found is not None else commit.after
+        committed = Committed(snapshot=snapshot, report=commit.report)
+        knows_all = announced.is_whole or not commit.before.exists
+        if not knows_all and not freshness.is_tracked(self.session_id, announced.path):
+            freshness.note_blind_write(self.session_id, committed)
+        else:
+            shown = None if knows_all else self._shown_after(write)
+            freshness.note_write(
+                self.session_id, announced.given_path, committed, is_known_whole=knows_all, shown=shown
+            )
+        freshness.note_writer(self.session_id, announced.path, commit.before.digest)
+
+    def _shown_after(self, write: AnnouncedWrite) -> bytes | None:
+        """Return what the session knows of the file now: its base with its own edit. Others' lines stay unseen."""
+        commit = write.commit
+        shown = None if commit is None else self._workspace.freshness.shown_before(self.session_id, commit.before)
+        if shown is None:
+            return None
+        return next((result for result in write.announced.results_of(shown) if result is not None), None)
+
+    # --- calls that end otherwise ------------------------------------------------------------------------------
+
+    def failed(self, call_id: str) -> None:
+        """End what was announced for a call that the host did not make."""
+        self._workspace.announced.end(self._workspace.announced.of_call(self.session_id, call_id))
+
+    def end_turn(self) -> None:
+        self._workspace.announced.end_session(self.session_id)
+
+    async def batch(self, calls: Sequence[CalledTool]) -> Answered:
+        """Help after calls that the host has refused before it called a hook. R-COMP-25."""
+        found: list[str] = []
+        proofs: list[ReadProof] = []
+        for called in calls:
+            self.failed(called.call_id)
+            if not called.is_refused:
+                continue
+            try:
+                edits = edits_of(called.call, self.session_id)
+            except FileOpsError:
+                continue
+            for edit in edits:
+                if isinstance(edit, Removal):
+                    continue
+                look = partial(self._guard.help_after_refusal, edit, self._tool_prefix())
+                helps, proof = await self._service.run_on_disk(look)
+                found += helps
+                proofs += [] if proof is None else [proof]
+        return Answered(answer=Answer(contexts=bounded(found)), read_proofs=tuple(proofs))
+
+
+def _joined(answered: Sequence[Answered]) -> Answered:
+    proofs = tuple(proof for each in answered for proof in each.read_proofs)
+    return Answered(answer=joined([each.answer for each in answered]), read_proofs=proofs)

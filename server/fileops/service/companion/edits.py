@@ -1,0 +1,175 @@
+"""Checks an edit that a host's own tool is about to make: R-COMP-14 to 18.
+
+The edit is planned on what the session has seen and on the present text, with the rules of our own edits. What the host
+says better is left to it: a text that is not found, a missing file, a place outside its folders.
+"""
+
+from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from fileops.concurrency.cancellation import CancelToken
+from fileops.core.presentation import companion_texts as texts
+from fileops.core.presentation.failures import failure_text
+from fileops.core.presentation.suggestion_texts import texts_of_edit
+from fileops.model.edits import Plan
+from fileops.model.errors import FileOpsError, ModifiedExternally, NoMatch, NotPermitted, NotRead
+from fileops.model.files import ReadProof, Snapshot
+from fileops.model.internal_errors import PathMoved, Stale
+from fileops.model.requests import EditRequest
+from fileops.model.results import EditResult
+from fileops.model.sessions import SessionName
+from fileops.model.suggestions import Suggestions
+from fileops.service.companion.files import BothTexts, HostFiles, proof_of, shown_text
+from fileops.service.companion.report import HostEdit, Removal
+from fileops.service.edit import EditOperation
+from fileops.service.policy import Policy
+from fileops.tracking.freshness import Freshness
+
+Outcome = Literal["unknown", "passed", "refused", "unsaved", "person"]
+
+
+class Checked(Struct, frozen=True, kw_only=True):
+    """What was found about one edit.
+
+    outcome: "unknown" if the host itself will say what is wrong, and "person" if a person decides. refusal: for the
+    model; read_proof: what it shows, which counts as read. plan: on the present text.
+    """
+
+    outcome: Outcome
+    edit: HostEdit
+    both: BothTexts | None = None
+    plan: Plan | None = None
+    refusal: str = ""
+    read_proof: ReadProof | None = None
+
+
+class EditGuard(Struct, frozen=True, kw_only=True):
+    """Checks edits in worker threads."""
+
+    files: HostFiles
+    editor: EditOperation
+    freshness: Freshness
+    session_id: SessionName
+
+    def check(self, edit: HostEdit, policy: Policy) -> Checked:
+        """Check one edit."""
+        try:
+            both = self.files.look(edit.file_path)
+        except NotPermitted as error:
+            return self._not_permitted(edit, error)
+        except (FileOpsError, PathMoved):
+            return Checked(outcome="unknown", edit=edit)
+        if isinstance(edit, Removal):
+            return self._check_removal(edit, both)
+        try:
+            plan = self._planned(edit, both)
+        except (NotRead, ModifiedExternally) as error:
+            return self.refused(edit, error, both.present)
+        except (FileOpsError, PathMoved, Stale):
+            plan = None
+        if plan is None:
+            return Checked(outcome="unknown", edit=edit, both=both)
+        if edit.content is not None and plan.rebased is not None:
+            # Ours would carry the new text over the changes of others; the host's tool replaces them.
+            changed = ModifiedExternally(changed_by=plan.rebased.changed_by, diff_since_read=plan.rebased.diff)
+            return self.refused(edit, changed, both.present)
+        try:
+            is_asked = bool(plan.splices or plan.creates) and policy.needs_decision(plan.snapshot)
+        except NotPermitted as error:
+            return self._not_permitted(edit, error)
+        outcome = "unsaved" if both.editor is not None else "person" if is_asked else "passed"
+        return Checked(outcome=outcome, edit=edit, both=both, plan=plan)
+
+    def refused(self, request: EditRequest, error: NotRead | ModifiedExternally, present: Snapshot) -> Checked:
+        """Return the refusal with the present text, as that of our own edit has it."""
+        path = request.file_path
+        suggested = self.editor.suggest(request, error, None)
+        helps = [*texts_of_edit(_failed(request, suggested.error, suggested.suggestions), path).texts()]
+        read_proof = suggested.read_proof
+        if isinstance(error, NotRead):
+            what = texts.not_read_text(path)
+        else:
+            what = texts.changed_text(path, error.changed_by, error.diff_since_read)
+        content = shown_text(present)
+        whole = None if content is None or read_proof is not None else texts.numbered_whole(content)
+        if whole is not None:
+            helps = [texts.whole_text(whole)]
+            read_proof = proof_of(self.session_id, path, present, is_whole=True)
+        elif read_proof is None:
+            helps.append(texts.READ_AGAIN)
+        return Checked(outcome="refused", edit=request, refusal="\n\n".join((what, *helps)), read_proof=read_proof)
+
+    def help_after_refusal(
+        self, request: EditRequest, tool_prefix: str | None
+    ) -> tuple[tuple[str, ...], ReadProof | None]:
+        """Return what helps the next call after the host itself has refused this one: R-COMP-25."""
+        path = request.file_path
+        try:
+            both = self.files.look(path)
+        except (FileOpsError, PathMoved):
+            return (), None
+        if both.present.exists and both.editor is not None:
+            return (texts.unseen_text(path, both.editor, tool_prefix),), None
+        try:
+            self.editor.planned(replace(request, dry_run=True), None, CancelToken())
+        except (NotRead, ModifiedExternally) as error:
+            checked = self.refused(request, error, both.present)
+            return (checked.refusal,), checked.read_proof
+        except NoMatch as error:
+            suggested = self.editor.suggest(request, error, None)
+            failed = _failed(request, suggested.error, suggested.suggestions)
+            return tuple(texts_of_edit(failed, path).texts()), None
+        except (FileOpsError, PathMoved, Stale):
+            pass
+        return (), None
+
+    def _planned(self, request: EditRequest, both: BothTexts) -> Plan | None:
+        """Return the plan on the present text; None if there is nothing to check.
+
+        Raises: NotRead (a whole text), ModifiedExternally and the failures of planning.
+        """
+        token = CancelToken()
+        try:
+            return self.editor.planned(replace(request, dry_run=True), None, token)
+        except NotRead:
+            if request.content is not None and both.present.exists and both.present.data:
+                raise
+            if request.content is None and not both.present.exists:
+                return None
+            return self.editor.plan_on_snapshot(request, both.present, token)  # its old text says what it relies on
+        except ModifiedExternally:
+            if not both.present.exists:
+                return None
+            raise
+
+    def _check_removal(self, edit: Removal, both: BothTexts) -> Checked:
+        """Refuse to delete or rename a file that has changed since the session read it."""
+        path, present = edit.file_path, both.present
+        if not present.exists:
+            return Checked(outcome="unknown", edit=edit)
+        if self.freshness.is_tracked(self.session_id, present.path) and not self.freshness.knows(
+            self.session_id, present
+        ):
+            by = self.freshness.changed_by(self.session_id, present)
+            return Checked(outcome="refused", edit=edit, refusal=texts.deletion_text(path, by))
+        if both.editor is not None:
+            shown = texts.numbered_whole(shown_text(present) or "") or texts.READ_AGAIN
+            return Checked(outcome="refused", edit=edit, refusal=texts.unsaved_refusal(path, both.editor, shown, None))
+        return Checked(outcome="passed", edit=edit, both=both)
+
+    def _not_permitted(self, edit: HostEdit, error: NotPermitted) -> Checked:
+        tool = "edit" if isinstance(edit, Removal) else edit.tool
+        reason = failure_text(error, tool, edit.file_path, self.editor.settings.texts)
+        return Checked(outcome="refused", edit=edit, refusal=reason)
+
+
+def _failed(request: EditRequest, error: FileOpsError, suggestions: Suggestions | None) -> EditResult:
+    return EditResult(
+        output="",
+        error=error,
+        edits=request.edits,
+        is_multi=request.tool == "multi_edit",
+        suggestions=suggestions,
+    )

@@ -1,0 +1,468 @@
+"""A host keeps its own tools; hooks guard and record them. The rules are in docs/protocol/companion.md."""
+
+import asyncio
+import os
+import zlib
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fileops.attach.bodies import BadBody, packed, unpacked
+from fileops.attach.handshake import BadRequest, Hook
+from fileops.compose.hook_connection import SETTINGS
+from support.hooked_host import HookedHost
+from support.patience import PATIENCE_S
+from support.shared_daemon import LspClient, SharedDaemon, shared_daemon, until_recorded
+
+TEXT = "".join(f"line {n}\n" for n in range(1, 31))
+
+
+@pytest.fixture(autouse=True)
+def record_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / "a.txt").write_text(TEXT)
+    return folder
+
+
+@pytest.fixture
+async def daemon() -> AsyncIterator[SharedDaemon]:
+    async with shared_daemon() as made:
+        yield made
+
+
+@pytest.fixture
+async def person(daemon: SharedDaemon, project: Path) -> LspClient:
+    editor = await daemon.editor(project)
+    await until_recorded(editor, project)
+    return editor
+
+
+@pytest.fixture
+def host(daemon: SharedDaemon, project: Path, person: LspClient) -> HookedHost:
+    del person
+    return HookedHost(daemon.state, project)
+
+
+async def entries(person: LspClient, path: Path) -> list[dict[str, Any]]:
+    log = await person.call("fileops/log", {"file_path": str(path)})
+    return log["entries"]
+
+
+async def author(person: LspClient, path: Path) -> dict[str, Any]:
+    """The newest entry of a file, once its author is certain."""
+    async with asyncio.timeout(PATIENCE_S):
+        while True:
+            found = await entries(person, path)
+            if found and found[0]["settled"]:
+                return found[0]
+            await asyncio.sleep(0.02)
+
+
+# --- reads ---------------------------------------------------------------------------------------------------------
+
+
+async def test_read_of_the_host_counts_for_the_session(host: HookedHost, project: Path, person: LspClient) -> None:
+    """R-COMP-11"""
+    path = project / "a.txt"
+    assert (await host.read(path)).reason is None
+    assert (await host.write(path, "whole\n")).reason is None
+    assert path.read_text() == "whole\n"
+    assert (await author(person, path))["by"]["session_id"] == "claude-code:s1"
+
+
+async def test_part_that_was_read_does_not_allow_a_write_of_the_whole_file(host: HookedHost, project: Path) -> None:
+    """R-COMP-16"""
+    path = project / "a.txt"
+    await host.read(path, 2, 3)
+    refused = await host.write(path, "whole\n")
+    assert refused.reason is not None and refused.reason.startswith(f"This session has not read all of {path}")
+    assert path.read_text() == TEXT
+    assert "    30→line 30" in refused.reason
+    assert (await host.write(path, "whole\n")).reason is None  # what the refusal shows counts as read
+
+
+async def test_unreadable_file_is_refused(host: HookedHost, project: Path) -> None:
+    """R-COMP-10"""
+    (project / ".agentsignore").write_text("*.pem\n")
+    secret = project / "key.pem"
+    secret.write_text("secret\n")
+    for outcome in (await host.read(secret), await host.edit(secret, "secret", "x"), await host.write(secret, "x")):
+        assert outcome.reason is not None and "Agents may not read" in outcome.reason
+    assert secret.read_text() == "secret\n"
+
+
+async def test_unsaved_text_is_shown_in_place_of_the_file(host: HookedHost, project: Path, person: LspClient) -> None:
+    """R-COMP-12, R-COMP-13"""
+    path = project / "a.txt"
+    person.open(path)
+    person.change(path, TEXT.replace("line 4\n", "line 4 typed\n"), version=2)
+    await person.call("fileops/sessions", {})  # the change has arrived
+    seen = await host.read(path, 3, 2)
+    assert seen.shown == "line 3\nline 4 typed"
+    assert "Neovim has unsaved text of" in seen.context
+    assert "+line 4 typed" in seen.context
+
+
+# --- before an edit ------------------------------------------------------------------------------------------------
+
+
+async def test_edit_that_relies_on_lines_that_others_changed_is_refused_once(host: HookedHost, project: Path) -> None:
+    """R-COMP-15"""
+    path = project / "a.txt"
+    await host.read(path)
+    path.write_text(TEXT.replace("line 7\n", "other 7\n"))
+    refused = await host.edit(path, "line 6\n", "mine 6\n")
+    assert refused.reason is not None and "changed since you read it, where your change relies on it" in refused.reason
+    assert "+other 7" in refused.reason
+    assert (await host.edit(path, "line 6\n", "mine 6\n")).reason is None
+    assert path.read_text() == TEXT.replace("line 7\n", "other 7\n").replace("line 6\n", "mine 6\n")
+
+
+async def test_edit_beside_a_change_elsewhere_passes_and_is_told_of_it(host: HookedHost, project: Path) -> None:
+    """R-COMP-15, R-COMP-23"""
+    path = project / "a.txt"
+    await host.read(path)
+    path.write_text(TEXT.replace("line 30\n", "other 30\n"))
+    made = await host.edit(path, "line 3\n", "mine 3\n")
+    assert made.reason is None
+    assert "+other 30" in made.context
+
+
+async def test_edit_of_a_file_that_was_never_read_passes(host: HookedHost, project: Path, person: LspClient) -> None:
+    """R-COMP-16: the old text is what it relies on."""
+    path = project / "a.txt"
+    assert (await host.edit(path, "line 3\n", "mine 3\n")).reason is None
+    entry = await author(person, path)
+    assert (entry["by"]["session_id"], entry["evidence"]) == ("claude-code:s1", "commit")
+
+
+async def test_whole_write_over_a_change_that_was_not_seen_is_refused(host: HookedHost, project: Path) -> None:
+    """R-COMP-16"""
+    path = project / "a.txt"
+    await host.read(path)
+    path.write_text(TEXT + "appended\n")
+    refused = await host.write(path, "whole\n")
+    assert refused.reason is not None and "+appended" in refused.reason
+    assert path.read_text() == TEXT + "appended\n"
+
+
+async def test_what_the_host_says_better_is_left_to_it(host: HookedHost, project: Path) -> None:
+    """R-COMP-14"""
+    await host.read(project / "a.txt")
+    assert (await host.edit(project / "a.txt", "no such line", "x")).reason is None
+    assert (await host.call("Edit", {"file_path": "relative"}, lambda: None)).reason is None
+    assert (await host.write(project / "new.txt", "new\n")).reason is None
+
+
+async def test_plan_mode_asks_and_announces_nothing(host: HookedHost, project: Path, daemon: SharedDaemon) -> None:
+    """R-COMP-18a"""
+    host.mode = "plan"
+    env = project / ".env"
+    env.write_text("A=1\n")
+    before = await host.hook("PreToolUse", tool_name="Write", tool_input={"file_path": str(env), "content": "A=2\n"})
+    assert before == {}
+    assert daemon.state.waiting_reviews() == []
+
+
+@pytest.mark.parametrize("mode", ["acceptEdits", "auto"])
+async def test_edit_beside_unsaved_text_is_made_in_the_editor(
+    host: HookedHost, project: Path, person: LspClient, mode: str
+) -> None:
+    """R-COMP-18"""
+    path = project / "a.txt"
+    typed = TEXT.replace("line 4\n", "line 4 typed\n")
+    person.open(path)
+    person.change(path, typed, version=2)
+    applied: list[Any] = []
+
+    async def apply(params: Any) -> Any:
+        applied.append(params)
+        person.change(path, typed.replace("line 9\n", "mine 9\n"), version=3)
+        return {"applied": True}
+
+    person.answers["workspace/applyEdit"] = apply
+    await host.read(path)
+    host.mode = mode
+    made = await host.edit(path, "line 9\n", "mine 9\n")
+    assert made.reason is not None and made.reason.startswith("Done, although your host shows a refusal: Neovim has")
+    assert "was made in Neovim" in made.person
+    assert len(applied) == 1
+    assert path.read_text() == TEXT
+
+
+async def test_edit_beside_unsaved_text_is_not_made_behind_the_hosts_own_question(
+    host: HookedHost, project: Path, person: LspClient
+) -> None:
+    """R-COMP-18"""
+    path = project / "a.txt"
+    person.open(path)
+    person.change(path, TEXT.replace("line 4\n", "line 4 typed\n"), version=2)
+    await host.read(path)
+    refused = await host.edit(path, "line 9\n", "mine 9\n")
+    assert refused.reason is not None and "which this tool would not see. Nothing was written." in refused.reason
+    assert "Ask the user to save it in Neovim" in refused.reason  # its model does not have our Edit
+    assert "     4→line 4 typed" in refused.reason
+
+
+# --- after an edit -------------------------------------------------------------------------------------------------
+
+
+async def test_person_who_saves_while_the_hosts_question_is_open_stays_the_author(
+    host: HookedHost, project: Path, person: LspClient
+) -> None:
+    """R-COMP-21: the author is decided by content, not by time."""
+    path = project / "a.txt"
+    await host.read(path)
+
+    def saved_by_another_program() -> None:
+        path.write_text(TEXT.replace("line 20\n", "other 20\n"))
+
+    host.n_calls += 1
+    about = {"tool_name": "Edit", "tool_use_id": "toolu_x"}
+    given = {"file_path": str(path), "old_string": "line 3\n", "new_string": "mine 3\n"}
+    assert await host.hook("PreToolUse", **about, tool_input=given) == {}
+    saved_by_another_program()
+    await author(person, path)
+    path.write_text(path.read_text().replace("line 3\n", "mine 3\n"))
+    await host.hook("PostToolUse", **about, tool_input=given, tool_response={"originalFile": TEXT})
+    found = await entries(person, path)
+    assert [(entry["by"]["kind"], entry["added"], entry["removed"]) for entry in found] == [
+        ("session", 1, 1),
+        ("outside", 1, 1),
+    ]
+    assert found[0]["evidence"] == "commit"
+    undone = await person.call("fileops/undo", {"edit_id": found[0]["edit_id"]})
+    assert undone["error"] is None
+    assert path.read_text() == TEXT.replace("line 20\n", "other 20\n")
+
+
+async def test_lines_of_others_that_a_write_removed_are_named_and_come_back(
+    host: HookedHost, project: Path, person: LspClient
+) -> None:
+    """R-COMP-24"""
+    path = project / "a.txt"
+    await host.read(path)
+    about = {"tool_name": "Write", "tool_use_id": "toolu_x"}
+    mine = TEXT.replace("line 3\n", "mine 3\n")
+    given = {"file_path": str(path), "content": mine}
+    assert await host.hook("PreToolUse", **about, tool_input=given) == {}
+    path.write_text(TEXT + "fresh\n")
+    await author(person, path)
+    path.write_text(mine)
+    after = await host.hook("PostToolUse", **about, tool_input=given, tool_response={"originalFile": TEXT})
+    said = after["hookSpecificOutput"]["additionalContext"]
+    assert "removed 1 line that another program or person had just written. The lines:\nfresh\n" in said
+    loss_id = said.partition("undo ")[2].partition(":")[0]
+    assert f"`fileops-server undo {loss_id}` brings them back." in after["systemMessage"]
+    undone = await person.call("fileops/undo", {"edit_id": loss_id})
+    assert undone["error"] is None
+    assert path.read_text() == mine + "fresh\n"
+
+
+async def test_formatted_write_is_the_sessions_all_the_same(host: HookedHost, project: Path, person: LspClient) -> None:
+    """R-COMP-22"""
+    path = project / "a.txt"
+    await host.read(path)
+    assert (await host.edit(path, "line 3\n", "mine 3\n", adds="formatted\n")).reason is None
+    entry = await author(person, path)
+    assert entry["by"].get("session_id") == "claude-code:s1"
+    assert (await host.edit(path, "line 5\n", "mine 5\n")).reason is None  # and it knows what it has written
+
+
+# --- a person decides ----------------------------------------------------------------------------------------------
+
+
+async def test_protected_file_is_decided_before_the_host_writes(
+    daemon: SharedDaemon, project: Path, tmp_path: Path
+) -> None:
+    """R-COMP-17"""
+    del tmp_path
+    env = project / ".env"
+    env.write_text("A=1\n")
+    editor = await daemon.editor(project, confirms=True)
+    await until_recorded(editor, project)
+    host = HookedHost(daemon.state, project)
+    replies = iter([{"outcome": "proceed_once"}, {"outcome": "cancel"}])
+
+    async def confirm(_params: Any) -> Any:
+        return next(replies)
+
+    editor.answers["fileops/confirmEdit"] = confirm
+    await host.read(env)
+    assert (await host.edit(env, "A=1", "A=2")).reason is None
+    assert env.read_text() == "A=2\n"
+    refused = await host.edit(env, "A=2", "A=3")
+    assert refused.reason is not None and refused.reason.startswith("A person rejected this change.")
+    assert env.read_text() == "A=2\n"
+    assert (await entries(editor, env))[0]["kept"] is True
+
+
+async def test_protected_file_is_asked_about_by_the_host_if_nobody_else_can(
+    daemon: SharedDaemon, project: Path
+) -> None:
+    """R-COMP-17"""
+    env = project / ".env"
+    env.write_text("A=1\n")
+    host = HookedHost(daemon.state, project)
+    asked = await host.edit(env, "A=1", "A=2")
+    assert asked.is_asked and asked.reason == f"{env} is a file that a person decides about."
+    codex = HookedHost(daemon.state, project, host="codex")
+    patch = "*** Begin Patch\n*** Update File: .env\n@@\n-A=1\n+A=2\n*** End Patch\n"
+    denied = await codex.call("apply_patch", {"command": patch}, lambda: None)
+    assert denied.reason is not None and "Nobody could be asked. Nothing was written" in denied.reason
+
+
+# --- patches -------------------------------------------------------------------------------------------------------
+
+
+async def test_patch_that_deletes_renames_and_creates_is_recorded_as_the_sessions(
+    daemon: SharedDaemon, project: Path, person: LspClient
+) -> None:
+    """R-COMP-16, R-COMP-21"""
+    for name in ("gone.txt", "old.txt"):
+        (project / name).write_text(f"{name}\nsecond\n")
+    await until_recorded(person, project)
+    codex = HookedHost(daemon.state, project, host="codex")
+    patch = (
+        "*** Begin Patch\n*** Delete File: gone.txt\n*** Update File: old.txt\n*** Move to: new.txt\n@@\n-second\n"
+        "+changed\n*** Add File: added.txt\n+added\n*** End Patch\n"
+    )
+
+    def work() -> dict[str, Any]:
+        (project / "gone.txt").unlink()
+        (project / "new.txt").write_text("old.txt\nchanged\n")
+        (project / "old.txt").unlink()
+        (project / "added.txt").write_text("added\n")
+        return {"output": "Success."}
+
+    assert (await codex.call("apply_patch", {"command": patch}, work)).reason is None
+    for name in ("gone.txt", "old.txt", "new.txt", "added.txt"):
+        entry = await author(person, project / name)
+        assert entry["by"].get("session_id") == "codex-mcp-client:s1", name
+
+
+async def test_deletion_of_a_file_that_changed_since_it_was_read_is_refused(
+    daemon: SharedDaemon, project: Path, person: LspClient
+) -> None:
+    """R-COMP-16"""
+    del person
+    path = project / "a.txt"
+    host = HookedHost(daemon.state, project)
+    await host.read(path)
+    path.write_text(TEXT + "fresh\n")
+    patch = "*** Begin Patch\n*** Delete File: a.txt\n*** End Patch\n"
+    refused = await host.call("apply_patch", {"input": patch}, lambda: None)
+    assert refused.reason is not None and "It was not deleted. Read it again" in refused.reason
+
+
+# --- calls that the host itself refused ----------------------------------------------------------------------------
+
+
+async def test_call_that_the_host_refused_is_helped_after_its_batch(host: HookedHost, project: Path) -> None:
+    """R-COMP-25"""
+    path = project / "a.txt"
+    await host.read(path)
+    path.write_text(TEXT.replace("line 7\n", "other 7\n"))
+    call = {
+        "tool_name": "Edit",
+        "tool_input": {"file_path": str(path), "old_string": "line 7\n", "new_string": "mine 7\n"},
+        "tool_use_id": "toolu_9",
+        "tool_response": "<tool_use_error>String to replace not found in file.\nString: line 7</tool_use_error>",
+    }
+    said = await host.hook("PostToolBatch", tool_calls=[call])
+    assert "+other 7" in said["hookSpecificOutput"]["additionalContext"]
+
+
+# --- sessions, bad input, limits -----------------------------------------------------------------------------------
+
+
+async def test_client_that_attaches_later_shares_what_the_session_has_read(
+    host: HookedHost, daemon: SharedDaemon, project: Path
+) -> None:
+    """R-COMP-6"""
+    path = project / "a.txt"
+    await host.read(path)
+    agent = await daemon.host(project, "claude-code", hints={"session": "s1"})
+    edited = await agent.tool("Edit", file_path=str(path), old_string="line 3\n", new_string="mine 3\n")
+    assert not edited.get("isError"), edited
+    path.write_text(path.read_text().replace("line 20\n", "other 20\n"))
+    refused = await host.edit(path, "line 19\n", "mine 19\n")
+    assert refused.reason is not None and "+other 20" in refused.reason
+
+
+async def test_session_of_hooks_is_listed_and_ends_with_the_session(
+    host: HookedHost, daemon: SharedDaemon, project: Path, person: LspClient
+) -> None:
+    """R-COMP-6"""
+    await host.read(project / "a.txt")
+
+    async def connected() -> list[str]:
+        listed = await person.call("fileops/sessions", {})
+        return [session["session_id"] for session in listed["sessions"] if session["connected"]]
+
+    assert "claude-code:s1" in await connected()
+    assert daemon.state.n_hooked() == 1
+    await host.hook("SessionEnd")
+    assert "claude-code:s1" not in await connected()
+    assert daemon.state.n_hooked() == 0
+
+
+async def test_call_that_failed_is_announced_no_longer(host: HookedHost, project: Path, person: LspClient) -> None:
+    """R-COMP-20"""
+    path = project / "a.txt"
+    await host.read(path)
+    assert (await host.call("Edit", edit_of(path), lambda: None)).reason is None
+    path.write_text(TEXT.replace("line 3\n", "mine 3\n"))
+    assert (await author(person, path))["by"]["kind"] == "outside"
+
+
+def edit_of(path: Path) -> dict[str, Any]:
+    return {"file_path": str(path), "old_string": "line 3\n", "new_string": "mine 3\n"}
+
+
+async def test_large_file_is_checked_and_not_announced(host: HookedHost, project: Path, daemon: SharedDaemon) -> None:
+    """R-COMP-31"""
+    path = project / "large.txt"
+    path.write_text("x" * 99 + "\n" + ("y" * 99 + "\n") * 50_000)
+    about = {"tool_name": "Edit", "tool_use_id": "toolu_1"}
+    given = {"file_path": str(path), "old_string": "x" * 99, "new_string": "z"}
+    assert await host.hook("PreToolUse", **about, tool_input=given) == {}
+    parts = daemon.state.parts(SETTINGS, print, "mtime", daemon.state.hub.router)
+    assert not parts.workspace.announced.has_any
+    await host.hook("PreToolUse", **about, tool_input={**edit_of(project / "a.txt")})
+    assert parts.workspace.announced.has_any
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {},
+        {"event": "paint"},
+        {"event": "before", "calls": [{"kind": "read", "path": "relative"}]},
+        {"event": "before", "calls": [{"kind": "edit", "path": "/a", "edits": []}]},
+        {"event": "before", "calls": "all"},
+    ],
+)
+async def test_body_that_is_not_a_report_is_refused(daemon: SharedDaemon, body: dict[str, Any]) -> None:
+    """R-COMP-5"""
+    with pytest.raises(BadRequest):
+        await daemon.state.companion(Hook("claude", "s1", os.getpid()), body)
+
+
+@pytest.mark.parametrize("data", [b"", b"x", packed({"a": 1})[:-3], zlib.compress(b"[1]"), zlib.compress(b"nothing")])
+def test_body_is_deflated_json_of_a_limited_size(data: bytes) -> None:
+    """R-COMP-5"""
+    if data:
+        with pytest.raises(BadBody):
+            unpacked(data)
+    else:
+        assert unpacked(data) == {}
+    assert unpacked(packed({"text": "\ud800é" * 1000})) == {"text": "\ud800é" * 1000}
