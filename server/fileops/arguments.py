@@ -82,6 +82,13 @@ MCP_CHOICES = (
         ("on", "off"),
         "after a failed edit, suggest what to send instead, and show the lines around an unread place (default: on)",
     ),
+    Choice(
+        "correction",
+        ("on", "off"),
+        "apply an edit whose text slightly differs from the file (copied line numbers, indentation, escapes, "
+        "look-alikes) if exactly one place can be meant, and say what was taken as meant (default: on)",
+        sent={"on": True, "off": False},
+    ),
     Choice("show_diff", ("on", "off"), "show the first lines of the diff of each applied edit (default: on)"),
     Choice(
         "diagnostics",

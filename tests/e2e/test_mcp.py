@@ -156,14 +156,38 @@ def test_disabled_notices_do_not_affect_the_refusal(tmp_path: Path) -> None:
         assert texts_of(client.tool("Edit", file_path=str(path), old_string="one", new_string="1")) == [STALE]
 
 
-def test_missing_text_is_reported_with_a_suggestion(client: McpClient, tmp_path: Path) -> None:
+def test_text_that_can_only_mean_one_place_is_corrected(client: McpClient, tmp_path: Path) -> None:
     path = tmp_path / "a.py"
     path.write_text("def area(width, height):\n\treturn width * height\n")
     client.begin()
     client.tool("Read", file_path=str(path))
-    output, suggestion = texts_of(
-        client.tool("Edit", file_path=str(path), old_string="    return width * height\n", new_string="    pass\n")
+    edited = client.tool(
+        "Edit", file_path=str(path), old_string="    return width * height\n", new_string="    return width\n"
     )
+    assert edited["isError"] is False
+    assert "uniform change of indentation; new_string was indented alike." in texts_of(edited)[0]
+    assert path.read_text() == "def area(width, height):\n\treturn width\n"
+
+
+def test_text_is_not_corrected_where_another_place_is_like_it(client: McpClient, tmp_path: Path) -> None:
+    path = tmp_path / "a.py"
+    path.write_text("if a:\n\tGo()\nelse:\n\t\tgo()\n")
+    client.begin()
+    client.tool("Read", file_path=str(path))
+    refused = client.tool("Edit", file_path=str(path), old_string="    Go()\n", new_string="    stop()\n")
+    assert code_of(refused) == "no_match"
+    assert path.read_text() == "if a:\n\tGo()\nelse:\n\t\tgo()\n"
+
+
+def test_missing_text_is_reported_with_a_suggestion(tmp_path: Path) -> None:
+    path = tmp_path / "a.py"
+    path.write_text("def area(width, height):\n\treturn width * height\n")
+    with mcp_client(tmp_path, "--correction", "off") as client:
+        client.begin()
+        client.tool("Read", file_path=str(path))
+        output, suggestion = texts_of(
+            client.tool("Edit", file_path=str(path), old_string="    return width * height\n", new_string="    pass\n")
+        )
     assert output.startswith("<tool_use_error>String to replace not found in file.")
     assert suggestion == (
         "Line 2 is closest; it differs in tabs and spaces. Send this as old_string, with a newline at its end:\n"

@@ -12,7 +12,7 @@ from fileops.model.settings import Settings
 from fileops.service.hub.approvals import UNDECIDED_MODE, Approve
 
 # Where they are not those of Settings.
-DEFAULTS: Mapping[str, Any] = {"suggestions": "details", "diagnostics": "details"}
+DEFAULTS: Mapping[str, Any] = {"suggestions": "details", "diagnostics": "details", "correction": True}
 
 
 class McpOptions(Struct, frozen=True, kw_only=True):
