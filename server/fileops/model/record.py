@@ -122,6 +122,7 @@ class Entry(Struct, frozen=True, kw_only=True):
     edit_id: of an edit through the daemon, its id in the history of edits; set_id: of its change set. undone_by,
     undoes: ids of entries. rewind_id: of the rewind that made the entry. kept: whether a person has accepted the
     change. recorder: the run of a daemon that made the entry. mode: permission bits of a file that was deleted.
+    is_beside_git: whether git held the lock of its index at that time.
     """
 
     entry_id: str
@@ -151,6 +152,12 @@ class Entry(Struct, frozen=True, kw_only=True):
     kept: bool = True
     recorder: str = ""
     mode: int | None = None
+    is_beside_git: bool = False
+
+    @property
+    def is_carried(self) -> bool:
+        """Whether git may have brought the text, which it did not write. A save or an edit is certain to be none."""
+        return self.is_beside_git and self.evidence in {"command", "none"}
 
     @property
     def is_undo(self) -> bool:

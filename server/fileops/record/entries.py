@@ -59,7 +59,7 @@ class Observed(Struct, frozen=True, kw_only=True):
     before_data, after_data: the contents; None if they are not kept, or are in the store already. began, read,
     is_certain, n_writes, typed_by, loaded_by, known_at: see attribution.Observation; on the steady clock. time: when it
     was read, in seconds since the epoch. is_open: whether an editor has the file open. root: of the recorded folder.
-    names: the other names of the file, if it has hard links.
+    names: the other names of the file, if it has hard links. is_beside_git: see Entry.
     """
 
     path: str
@@ -81,6 +81,7 @@ class Observed(Struct, frozen=True, kw_only=True):
     gap: GapKind | None = None
     known_at: float = math.inf
     names: tuple[str, ...] = ()
+    is_beside_git: bool = False
 
     @property
     def began_at(self) -> float:
@@ -422,6 +423,7 @@ class EntryWriter:
             evidence=parts[-1].evidence,
             settled=is_settled,
             mode=_mode_of_deleted(change.before, change.after),
+            is_beside_git=change.is_beside_git,
         )
         contents = Contents(change.before_data, change.after_data)
         if content == "kept" and gap != "baseline":
@@ -561,6 +563,8 @@ class EntryWriter:
             self._store.remove([previous.entry_id, entry.entry_id])
             self._relink(left, arrived, identity)
             return None
+        if previous.is_beside_git != entry.is_beside_git and entry.evidence != "save":
+            return entry  # one of them may have brought text that nobody has written
         merged = replace(
             previous,
             after=entry.after,

@@ -140,8 +140,7 @@ class _Touch(Struct):
 
     known_at: the time of that edge. earliest: a time at which it had not changed yet, or 0.0 if none is known. The
     thread may notice a change long after it was made, even after its save was reported. n_writes: how many times a
-    writer has finished since; None if unknown. is_beside_git: whether a git that nobody is known to have run may have
-    written it.
+    writer has finished since; None if unknown. is_beside_git: whether git may have written it: see Entry.
     """
 
     began: float
@@ -1432,6 +1431,7 @@ class Recorder:
             began=touch.earliest or touch.began, read=self._now(), time=self._wall(), commands=open_commands.commands,
             is_certain=is_of_them, n_writes=touch.n_writes, typed_by=typist, loaded_by=loader,
             is_open=bool(documents), found=touch.found, gap=touch.gap, known_at=touch.known_at, names=others,
+            is_beside_git=touch.is_beside_git,
         )  # fmt: skip
 
     def _open_since(self, folder: Folder, path: str, touch: _Touch) -> OpenCommands:

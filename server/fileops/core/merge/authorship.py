@@ -57,16 +57,17 @@ def owners_of_lines(
     content_of: ContentOf,
     undoes: Mapping[str, Collection[str]] | None = None,
     tool_edits: Collection[str] = (),
+    carried: Collection[str] = (),
 ) -> list[OwnedLines]:
     """Return who last changed each line, top to bottom. A line belongs to the newest change of a word in it.
 
     steps: oldest first. content_of: see rewind_file. undoes, tool_edits: see story_of. Text that was there before
-    belongs to its earlier owner, if an undo, git or a person brings it back.
+    belongs to its earlier owner, if an undo, git or a person brings it back. carried: steps that own nothing.
     """
     story = story_of(steps, present, StepTexts(content_of), undoes or {}, tool_edits=tool_edits)
     result: list[OwnedLines] = []
     for number, event in enumerate(writers_of_lines(story.vector, present, story.texts, story.undos), 1):
-        entry_id = story.entry_ids[event]
+        entry_id = None if story.entry_ids[event] in carried else story.entry_ids[event]
         if result and result[-1].entry_id == entry_id:
             result[-1] = OwnedLines(result[-1].first_line, result[-1].n_lines + 1, entry_id)
         else:

@@ -10,7 +10,7 @@ from fileops.model.rewind import BlamedLines
 from fileops.ports import FileSystem
 from fileops.record.history import StoredContents
 from fileops.record.store import RecordStore
-from fileops.service.rewind.files import steps_with_renames, tool_edits_of, undone_of
+from fileops.service.rewind.files import carried_of, steps_with_renames, tool_edits_of, undone_of
 from fileops.service.rewind.lineage import Lineages, follows_all
 
 
@@ -31,7 +31,9 @@ def blame(store: RecordStore, fs: FileSystem, file_path: str) -> list[BlamedLine
     known = {entry.entry_id: entry for entry in entries}
     steps = steps_with_renames(entries, store, all_undos=True)
     contents = StoredContents(store)
-    owned = owners_of_lines(steps, snapshot.data, contents, undone_of(entries), tool_edits_of(entries))
+    owned = owners_of_lines(
+        steps, snapshot.data, contents, undone_of(entries), tool_edits_of(entries), carried_of(entries)
+    )
     return [_blamed(lines, known) for lines in owned]
 
 

@@ -224,6 +224,11 @@ def tool_edits_of(entries: Sequence[Entry]) -> set[str]:
     return {entry.entry_id for entry in entries if entry.edit_id is not None and not entry.is_undo}
 
 
+def carried_of(entries: Sequence[Entry]) -> set[str]:
+    """Return the entries that brought text as git does: what no known content has belongs to nobody."""
+    return {entry.entry_id for entry in entries if entry.is_carried}
+
+
 def undone_of(entries: Sequence[Entry]) -> dict[str, Collection[str]]:
     """Return the entries that each undo undid; none if it is partial."""
     return {entry.entry_id: entry.undoes for entry in entries if entry.is_undo}
