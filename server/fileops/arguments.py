@@ -30,8 +30,11 @@ MCP_HOSTS = ("claude", "claude-plugin", "codex", "gemini", "opencode", "vscode",
 HOOK_HOSTS = ("claude", "claude-plugin", "codex", "copilot", "cursor", "opencode", "antigravity", "gemini")
 MODES = ("companion", "tools")
 
-# The tools that `mcp --tools` can add, by the name that the option uses for each.
-FURTHER_TOOLS = {"+write": "Write", "+undo": "Undo", "+changes": "ApplyChanges", "+patch": "ApplyPatch"}
+# The tools that `mcp --tools` can add, by the name that the option uses for them.
+FURTHER_TOOLS = {
+    "+write": ("Write",), "+undo": ("Undo",), "+changes": ("ApplyChanges",), "+patch": ("ApplyPatch",),
+    "+notebook": ("NotebookEdit", "NotebookRead"),
+}  # fmt: skip
 
 # What `mcp` does without its options; the daemon is sent only what differs.
 
@@ -67,6 +70,11 @@ MCP_CHOICES = (
         ("mtime", "content", "relevant"),
         "when to refuse an edit because its file changed since it was read: if its time or size differs (default), "
         "if its content differs, or if a change is near the edit",
+    ),
+    Choice(
+        "notebooks",
+        ("refuse", "cells", "text"),
+        "how Jupyter notebooks are read and edited: as text, and not edited (default); by cells; or as text",
     ),
     Choice("confine", ("edits", "all"), "what to refuse outside the roots: edits (default), or edits and reads"),
     Choice("notices", ("on", "off"), "tell the agent what changed in the files that it has read (default: on)"),

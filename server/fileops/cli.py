@@ -264,7 +264,7 @@ def _mcp_options(options: "argparse.Namespace") -> dict[str, object]:
         "session": options.session,
         "max_read_bytes": options.max_read_bytes,
         "record": options.record,
-        "further_tools": [tool for name, tool in FURTHER_TOOLS.items() if name in wanted],
+        "further_tools": [tool for name, tools in FURTHER_TOOLS.items() if name in wanted for tool in tools],
         "encodings": [_encoding_rule(rule) for rule in options.encodings],
         "unreadable": [_checked_glob(glob) for glob in options.unreadable],
         "diagnostics_wait_s": options.diagnostics_wait_s,

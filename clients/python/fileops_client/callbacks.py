@@ -10,7 +10,7 @@ import msgspec
 from fileops_client._connection import RequestHandler
 from fileops_client.details import RebasedDetails, SuggestedPlace
 from fileops_client.errors import CallbackFailed
-from fileops_client.values import AskingSession, DidChangeReviews, Hunk
+from fileops_client.values import AskingSession, CellUiExtra, DidChangeReviews, Hunk
 
 DEFAULT_SESSION = "default"
 
@@ -19,7 +19,8 @@ DEFAULT_SESSION = "default"
 class Question:
     """A change that waits for a decision. Texts over 1 MB are None.
 
-    rebased: whether others changed the file. session: the author, if it belongs to another client.
+    rebased: whether others changed the file. session: the author, if it belongs to another client. cells: of an edit
+    of a notebook, its changes by cells.
     """
 
     title: str
@@ -36,6 +37,7 @@ class Question:
     type: Literal["edit"] = "edit"
     rebased: RebasedDetails | None = None
     session: AskingSession | None = None
+    cells: tuple[CellUiExtra, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

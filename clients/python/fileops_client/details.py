@@ -63,6 +63,63 @@ class ByUnsure(TypedDict):
     """The possible authors."""
 
 
+class CellUiExtra(TypedDict):
+    """How an edit changes one cell of a notebook."""
+
+    kind: Literal["clear_outputs", "delete", "edit", "insert", "move", "source", "type"]
+    """What was done."""
+    cell_id: str
+    """The name of the cell after it; of all cells together empty."""
+    index: int
+    """Its 0-based index after it; of a deleted one, before it; of all cells together -1."""
+    old_index: int | None
+    """Of a move: the index before it."""
+    cell_type: Literal["code", "markdown", "raw"]
+    """Its type after it."""
+    diff: str
+    """Unified diff of its source; empty if that does not change."""
+    hunks: list[Hunk]
+    """The hunks of the diff."""
+    stats: Stats
+    """Changed lines of the source."""
+    outputs_removed: int
+    """How many outputs are gone."""
+    has_old_outputs: bool
+    """Whether it has outputs from before the change of its source."""
+
+
+class CellView(TypedDict):
+    """A cell that a read shows."""
+
+    cell_id: str
+    """Its name: its id, or its place if that is not possible."""
+    index: int
+    """Its 0-based place."""
+    cell_type: Literal["code", "markdown", "raw"]
+    """Its type."""
+    start_line: int
+    """The number of the first line of its source, counted through all sources."""
+    end_line: int
+    """The number of its last line; less than `start_line` if its source is empty."""
+    execution_count: int | None
+    """The number of its last run; null if it has none."""
+    outputs: list[OutputView]
+    """Its outputs, in order."""
+
+
+class ChangedCell(TypedDict):
+    """A cell that an edit of a notebook changed."""
+
+    cell_id: str
+    """The name of the cell after it; of all cells together empty."""
+    cell_type: Literal["code", "markdown", "raw"]
+    """Its type after it."""
+    index: int
+    """Its 0-based index after it; of a deleted one, before it."""
+    kind: Literal["clear_outputs", "delete", "edit", "insert", "move", "source", "type"]
+    """What was done."""
+
+
 class ChangedFile(TypedDict):
     """A file of a change set."""
 
@@ -194,6 +251,17 @@ class LineRange(TypedDict):
     """The last line."""
 
 
+class NotCells(TypedDict):
+    """Why the cells of a notebook are not shown."""
+
+    fault: Literal["cell", "encoding", "json", "no_notebook", "too_large", "version"]
+    """The kind of fault."""
+    line: int | None
+    """The line with the fault; null if it is not known."""
+    reason: str
+    """A clause about it."""
+
+
 class Notice(TypedDict):
     """What others changed in a file that the session has read."""
 
@@ -207,6 +275,23 @@ class Notice(TypedDict):
     """What happened to the file."""
     truncated: bool
     """Whether lines of the diff were left out."""
+
+
+class OutputView(TypedDict):
+    """An output of a cell, summed up."""
+
+    output_type: str
+    """As in the file."""
+    name: NotRequired[str]
+    """Of a stream its name, of an error the exception's."""
+    value: NotRequired[str]
+    """Of an error: the exception's text, in one line."""
+    mime_types: NotRequired[dict[str, int]]
+    """Other outputs: each MIME type, and how many bytes its data has."""
+    text: NotRequired[list[str]]
+    """Its first lines, cut."""
+    n_lines: NotRequired[int]
+    """How many lines it has in all."""
 
 
 class RebasedDetails(TypedDict):
@@ -225,10 +310,14 @@ class RebasedDetails(TypedDict):
 class RelevanceDetails(TypedDict):
     """Why a change by others keeps an edit from being applied."""
 
-    reason: Literal["count", "elsewhere", "format", "near", "no_base", "no_match_now", "no_match_then", "too_large"]
+    reason: Literal[
+        "cell", "count", "elsewhere", "format", "near", "no_base", "no_match_now", "no_match_then", "too_large"
+    ]
     """The reason: docs/PROTOCOL.md, R-REL-2, has the conditions."""
     ranges: list[LineRange]
     """The lines that others changed."""
+    cell_id: NotRequired[str]
+    """For `cell`: the cell of a notebook that others changed or removed."""
 
 
 class ReportedProblem(TypedDict):
@@ -419,6 +508,8 @@ class UiExtra(TypedDict):
     """Counts for the whole change."""
     first_changed_line: int
     """1-based line in the new text."""
+    cells: NotRequired[list[CellUiExtra]]
+    """For an edit of a notebook: its changes by cells, in order."""
 
 
 class UndoneFile(TypedDict):
@@ -456,8 +547,14 @@ class Details(TypedDict, total=False):
     """Another author who changed the file."""
     applied_to: Literal["buffer", "disk"] | None
     """Where the edit was written; null if it was not. Where the file of the newest edit was written."""
+    at_index: str | None
+    """For `no_cell`: the id of the cell at the index that the name seems to be."""
     bom: bool
     """Whether the file begins with a byte order mark."""
+    cell_id: str
+    """For `no_cell`, `cell_conflict` and `not_read`: the cell as the edit names it."""
+    cells: list[Any]
+    """For an edit of a notebook: what each step did. The cells of a notebook on this page."""
     change_index: int
     """0-based index of the change that failed first."""
     changed_by: str
@@ -503,6 +600,8 @@ class Details(TypedDict, total=False):
     """The exit code; 128 + number after a signal. Null if the command did not finish."""
     failures: list[Any]
     """Every failing step of that change. Every failing step."""
+    fault: Literal["cell", "encoding", "json", "no_notebook", "too_large", "version"]
+    """For `notebook_invalid`: the kind of fault."""
     file_path: str
     """After a failure: the file that could not be written.
 
@@ -517,6 +616,8 @@ class Details(TypedDict, total=False):
     """Height of the image in the file, in pixels."""
     kept: list[str]
     """For a `set_conflict`: where the old contents of those files are kept."""
+    last: str | None
+    """For `no_cell`: the name of the last cell."""
     late_diagnostics: list[DiagnosticsReport]
     """With the option `diagnostics`: reports on the session's earlier edits that came after their results."""
     left: list[str]
@@ -550,6 +651,8 @@ class Details(TypedDict, total=False):
     """The file's line ends; null if there are none."""
     next_offset: int | None
     """Where the next read continues; null at the end of the file."""
+    not_cells: NotCells
+    """Why the text of a notebook is shown and not its cells."""
     not_formatted: str
     """With `format`: why no language server formatted the changed lines, as a clause."""
     notices: list[Notice]
@@ -580,6 +683,8 @@ class Details(TypedDict, total=False):
     """How many places were replaced."""
     rewind_id: str | None
     """The id of the rewind; null if nothing was written."""
+    same_id: list[str]
+    """For `no_cell`: the names of the cells that share this id."""
     set_id: str | None
     """The set's id, for `undo`; null if nothing was written."""
     shown: ShownDetails

@@ -78,8 +78,8 @@ class Options(TypedDict, total=False):
     """How many seconds a question to the user waits."""
     fill_empty_files: bool
     """Whether an edit with an empty `old_string` may fill an empty file."""
-    notebooks: Literal["refuse", "text"]
-    """Whether edits of notebooks are refused, or made in their text."""
+    notebooks: Literal["cells", "refuse", "text"]
+    """Whether notebooks are read and edited by cells, read as text and not edited, or read and edited as text."""
     images: Literal["attach", "refuse"]
     """Whether reads of images attach them, or are refused."""
     correction: bool

@@ -188,6 +188,8 @@ class Requests:
         offset: int | None = None,
         limit: int | None = None,
         raw: bool | None = None,
+        cell_id: str | None = None,
+        outputs: Literal["summary", "full", "none"] | None = None,
         session_id: str | None = None,
         timeout_s: float | None = None,
     ) -> ToolResult:
@@ -199,6 +201,8 @@ class Requests:
             limit: how many lines, at least 1; by default all, as far as the server's `limits` allow (2,000 lines,
                 60,000 characters, files of 256 KB). Where lines are left out, `details["next_offset"]` continues.
             raw: return the unchanged text of the lines as `details["text"]`, and no output for a model.
+            cell_id: read only this cell of a notebook.
+            outputs: how much of a notebook's outputs: summed up (default), "full" for one cell, or "none".
             session_id: whose read it is; by default this client's session.
             timeout_s: seconds until the request is cancelled; by default the client's `timeout_s`.
 
@@ -206,7 +210,14 @@ class Requests:
         """
         return self._portal.call(
             self._target.read(
-                file_path, offset=offset, limit=limit, raw=raw, session_id=session_id, timeout_s=timeout_s
+                file_path,
+                offset=offset,
+                limit=limit,
+                raw=raw,
+                cell_id=cell_id,
+                outputs=outputs,
+                session_id=session_id,
+                timeout_s=timeout_s,
             )
         )
 
@@ -319,6 +330,39 @@ class Requests:
             self._target.multi_edit(
                 file_path,
                 edits,
+                dry_run=dry_run,
+                include_texts=include_texts,
+                session_id=session_id,
+                timeout_s=timeout_s,
+            )
+        )
+
+    def edit_notebook(
+        self,
+        file_path: FilePath,
+        cells: Sequence[Mapping[str, Any]],
+        *,
+        dry_run: bool | None = None,
+        include_texts: bool | None = None,
+        session_id: str | None = None,
+        timeout_s: float | None = None,
+    ) -> ToolResult:
+        """Change cells of a notebook in order, all or none. The session must have read it.
+
+        Args:
+            file_path: absolute, of an `.ipynb`.
+            cells: the steps of `fileops/editNotebook`, such as {"kind": "source", "cell_id": "c1", "source": "x = 1"}.
+            dry_run: check and preview, but write nothing.
+            include_texts: return the whole text before and after in `details`.
+            session_id: whose edit it is; by default this client's session.
+            timeout_s: seconds until the request is cancelled; by default the client's `timeout_s`.
+
+        Codes: those of `edit`, `notebook_invalid`, `no_cell`, `cell_conflict`.
+        """
+        return self._portal.call(
+            self._target.edit_notebook(
+                file_path,
+                cells,
                 dry_run=dry_run,
                 include_texts=include_texts,
                 session_id=session_id,

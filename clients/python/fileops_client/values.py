@@ -16,6 +16,7 @@ ErrorCode = Literal[
     "apply_refused",
     "approval_timeout",
     "binary",
+    "cell_conflict",
     "command_failed",
     "command_timeout",
     "connection_lost",
@@ -30,6 +31,7 @@ ErrorCode = Literal[
     "is_directory",
     "modified_externally",
     "multiple_matches",
+    "no_cell",
     "no_change",
     "no_match",
     "not_absolute",
@@ -40,6 +42,7 @@ ErrorCode = Literal[
     "not_recorded",
     "not_regular_file",
     "notebook",
+    "notebook_invalid",
     "outside_roots",
     "permission_denied",
     "plan_changed",
@@ -202,6 +205,32 @@ class CallStats:
     """Durations by method."""
     errors: ErrorStats
     """The errors among all calls."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellUiExtra:
+    """How an edit changes one cell of a notebook."""
+
+    kind: Literal["clear_outputs", "delete", "edit", "insert", "move", "source", "type"]
+    """What was done."""
+    cell_id: str
+    """The name of the cell after it; of all cells together empty."""
+    index: int
+    """Its 0-based index after it; of a deleted one, before it; of all cells together -1."""
+    old_index: int | None = None
+    """Of a move: the index before it."""
+    cell_type: Literal["code", "markdown", "raw"]
+    """Its type after it."""
+    diff: str
+    """Unified diff of its source; empty if that does not change."""
+    hunks: tuple[Hunk, ...]
+    """The hunks of the diff."""
+    stats: Stats
+    """Changed lines of the source."""
+    outputs_removed: int
+    """How many outputs are gone."""
+    has_old_outputs: bool
+    """Whether it has outputs from before the change of its source."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -706,7 +735,7 @@ class PreviousDecision:
     change_ids: tuple[str, ...] | None = None
     """The changes that they accepted; null if they accepted all, or wrote a text."""
     reason: (
-        Literal["count", "elsewhere", "format", "near", "no_base", "no_match_now", "no_match_then", "too_large"]
+        Literal["cell", "count", "elsewhere", "format", "near", "no_base", "no_match_now", "no_match_then", "too_large"]
         | Literal["another_file", "created", "deleted"]
     )
     """Why that could not be merged."""
@@ -1255,6 +1284,8 @@ class UiExtra:
     """Counts for the whole change."""
     first_changed_line: int
     """1-based line in the new text."""
+    cells: tuple[CellUiExtra, ...] = ()
+    """For an edit of a notebook: its changes by cells, in order."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -31,7 +31,7 @@ from fileops.wire.rewinds import (
     UnkeptParams,
 )
 from fileops.wire.sessions import FileParams, SessionFilesParams
-from fileops.wire.tools import ALL_TOOLS, BASH, general_guidelines, tool_definitions
+from fileops.wire.tools import ALL_TOOLS, BASH, NOTEBOOK_TEXTS, general_guidelines, tool_definitions
 from fileops.wire.turns import BeginCommandParams, BeginTurnParams, EndCommandParams, TurnsParams
 from fileops.wire.views import DescribeParams, RenderParams
 
@@ -70,8 +70,9 @@ def try_read(service: "FileOps", params: wire.ReadParams) -> wire.ToolResult | N
 
 
 async def list_tools(service: "FileOps", params: wire.ToolsParams) -> wire.ToolsResult:
-    available = ALL_TOOLS if service.bash is None else (*ALL_TOOLS, BASH)
-    enabled = available if params.enabled is None else params.enabled
+    offered = ALL_TOOLS if service.bash is None else (*ALL_TOOLS, BASH)
+    available = (*offered, *NOTEBOOK_TEXTS)
+    enabled = offered if params.enabled is None else params.enabled
     for index, name in enumerate(enabled):
         if name not in available:
             raise InvalidParams(f"no such tool; there are {', '.join(available)}", f".enabled[{index}]")
@@ -154,6 +155,9 @@ REQUESTS: tuple[Request[Any], ...] = (
     Request("fileops/read", wire.ReadParams, with_additions(tools.read), try_sync=try_read, details="ReadDetails"),
     Request("fileops/edit", wire.EditParams, with_additions(tools.edit), details="EditDetails"),
     Request("fileops/multiEdit", wire.MultiEditParams, with_additions(tools.multi_edit), details="EditDetails"),
+    Request(
+        "fileops/editNotebook", wire.EditNotebookParams, with_additions(tools.edit_notebook), details="EditDetails"
+    ),
     Request("fileops/write", wire.WriteParams, with_additions(tools.write), details="EditDetails"),
     Request("fileops/applyChanges", ApplyChangesParams, with_additions(tools.apply_changes), details="ChangesDetails"),
     Request("fileops/applyPatch", ApplyPatchParams, with_additions(tools.apply_patch), details="ChangesDetails"),

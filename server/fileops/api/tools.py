@@ -25,6 +25,7 @@ from fileops.wire import commands, convert
 from fileops.wire import types as wire
 from fileops.wire.change_sets import change_set_request, change_set_result, patch_request
 from fileops.wire.history import undo_request, undo_result
+from fileops.wire.notebooks import edit_notebook_request
 from fileops.wire.rewinds import rewind_request, rewind_result
 
 if TYPE_CHECKING:
@@ -105,6 +106,10 @@ def edit(service: "FileOps", params: wire.EditParams) -> Awaitable[ToolAnswer]:
 
 def multi_edit(service: "FileOps", params: wire.MultiEditParams) -> Awaitable[ToolAnswer]:
     return _edited(service, convert.multi_edit_request(params, service.names.full(params.session_id)))
+
+
+def edit_notebook(service: "FileOps", params: wire.EditNotebookParams) -> Awaitable[ToolAnswer]:
+    return _edited(service, edit_notebook_request(params, service.names.full(params.session_id)))
 
 
 def write(service: "FileOps", params: wire.WriteParams) -> Awaitable[ToolAnswer]:

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from fileops.core.stamps import is_racy, is_same_file
 from fileops.model.files import Snapshot, Source, StaleReason, Stamp
+from fileops.model.notebooks import KnownCells
 
 
 class ReadRecord(Struct, frozen=True, kw_only=True, gc=False):
@@ -21,7 +22,8 @@ class ReadRecord(Struct, frozen=True, kw_only=True, gc=False):
     content, None if not all bytes were examined. is_known_whole: whether the session was shown all of it, and
     may write a whole new text. shown: digest of the same content without those changes of others that the session has
     not been shown; None if there are none. read_ns: time of the session's last read or write. stale: None while fresh.
-    stale_source: the cause of that, or of what was not shown: "external", "buffer" or "session:ID".
+    stale_source: the cause of that, or of what was not shown: "external", "buffer" or "session:ID". cells: what it
+    knows of the cells of a notebook.
     """
 
     given_path: str
@@ -35,6 +37,7 @@ class ReadRecord(Struct, frozen=True, kw_only=True, gc=False):
     version: int | None = None
     stale: StaleReason | None = None
     stale_source: str = "external"
+    cells: KnownCells | None = None
 
 
 Verdict = Literal["fresh", "needs_content"] | tuple[Literal["stale"], StaleReason]

@@ -246,7 +246,7 @@ class McpServer:
         more += additions.suggestions.texts([*problems, *reported])
         if isinstance(error, OutsideRoots):
             more.append(texts.outside_roots(self._roots.folders))
-        elif isinstance(error, NotebookFile) and self.names.host != "claude-code":
+        elif isinstance(error, NotebookFile) and self.names.host != "claude-code" and "NotebookEdit" not in self._tools:
             more.append(texts.NO_NOTEBOOK_TOOL)
         return [*more, *problems, *rewound, *reported]
 

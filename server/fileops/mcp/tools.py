@@ -2,24 +2,36 @@
 
 from collections.abc import Awaitable, Callable
 from functools import cache
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from msgspec import Meta, Struct
 
 from fileops.api import tools
 from fileops.api.tools import ToolAnswer
+from fileops.core.presentation.failures import Tool as FailedTool
 from fileops.core.presentation.failures import failure_text
 from fileops.mcp.protocol import JsonObject
 from fileops.model.changes import ChangeKind, ChangeSetResult
 from fileops.model.errors import FileOpsError, NotAbsolute
+from fileops.model.notebooks import CellType, OutputsMode
 from fileops.model.requests import HistoryRequest
 from fileops.model.results import EditResult, ReadResult, UndoResult
 from fileops.model.sessions import SessionName
-from fileops.rpc.decode import decode
+from fileops.rpc.decode import InvalidParams, decode
 from fileops.wire.changes import ApplyChangesParams, ApplyPatchParams, FileChange
 from fileops.wire.rewinds import RewindParams
-from fileops.wire.tools import tool_definitions
-from fileops.wire.types import AtLeastOne, EditParams, EditStep, MultiEditParams, ReadParams, UndoParams, WriteParams
+from fileops.wire.tools import NOTEBOOK_TEXTS, tool_definitions
+from fileops.wire.types import (
+    AtLeastOne,
+    CellStep,
+    EditNotebookParams,
+    EditParams,
+    EditStep,
+    MultiEditParams,
+    ReadParams,
+    UndoParams,
+    WriteParams,
+)
 
 if TYPE_CHECKING:
     from fileops.service.fileops import FileOps
@@ -31,6 +43,8 @@ _TITLES = {
     "Write": "Write a whole file", "Undo": "Undo your edits",
     "ApplyChanges": "Change several files together",
     "ApplyPatch": "Apply a patch",
+    "NotebookEdit": "Edit cells of a notebook",
+    "NotebookRead": "Read a notebook",
 }  # fmt: skip
 _WRITE_DESCRIPTION = """Writes a whole file: creates it, or replaces the text of an existing one.
 
@@ -141,6 +155,7 @@ _FURTHER_TEXTS: dict[str, tuple[str, JsonObject]] = {
     "Undo": (_UNDO_DESCRIPTION, _UNDO_SCHEMA),
     "ApplyChanges": (_APPLY_CHANGES_DESCRIPTION, _APPLY_CHANGES_SCHEMA),
     "ApplyPatch": (_APPLY_PATCH_DESCRIPTION, _APPLY_PATCH_SCHEMA),
+    **NOTEBOOK_TEXTS,
 }
 
 
@@ -197,8 +212,35 @@ class ApplyPatchArguments(Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     patch: str
 
 
+class NotebookEditArguments(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    notebook_path: str
+    cell_id: str | None = None
+    new_source: str | None = None
+    cell_type: CellType | None = None
+    edit_mode: Literal["replace", "insert", "delete", "move", "clear_outputs"] = "replace"
+    old_string: str | None = None
+    target_id: str | None = None
+    position: Literal["after", "before"] = "after"
+
+    @property
+    def file_path(self) -> str:
+        return self.notebook_path
+
+
+class NotebookReadArguments(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    notebook_path: str
+    cell_id: str | None = None
+    outputs: OutputsMode = "summary"
+
+    @property
+    def file_path(self) -> str:
+        return self.notebook_path
+
+
 Arguments = (
-    ReadArguments
+    NotebookEditArguments
+    | NotebookReadArguments
+    | ReadArguments
     | EditArguments
     | MultiEditArguments
     | WriteArguments
@@ -314,6 +356,58 @@ async def _apply_patch(service: "FileOps", call: ToolCall) -> ToolAnswer:
     return await tools.apply_patch(service, ApplyPatchParams(patch=arguments.patch, session_id=call.session))
 
 
+async def _notebook_edit(service: "FileOps", call: ToolCall) -> ToolAnswer:
+    arguments = call.arguments
+    assert isinstance(arguments, NotebookEditArguments)
+    params = EditNotebookParams(
+        file_path=arguments.notebook_path, cells=[_cell_step(arguments)], session_id=call.session
+    )
+    return await tools.edit_notebook(service, params)
+
+
+def _cell_step(given: NotebookEditArguments) -> CellStep:
+    """Return the step of a call, whose arguments are those of Claude Code's tool, and more. Raises: InvalidParams."""
+    mode, cell_id, source = given.edit_mode, given.cell_id or None, given.new_source
+    for key in _NEEDED_FOR[mode]:
+        if not getattr(given, key) and not (key == "new_source" and source == ""):
+            raise InvalidParams(f'is missing: edit_mode "{mode}" needs it', f".{key}")
+    match mode:
+        case "insert":
+            after, before = (cell_id, None) if given.position == "after" else (None, cell_id)
+            return CellStep(kind="insert", cell_type=given.cell_type, source=source, after=after, before=before)
+        case "delete":
+            return CellStep(kind="delete", cell_id=cell_id)
+        case "move":
+            after, before = (given.target_id, None) if given.position == "after" else (None, given.target_id)
+            return CellStep(kind="move", cell_id=cell_id, after=after, before=before)
+        case "clear_outputs":
+            return CellStep(kind="clear_outputs", cell_id=cell_id)
+        case "replace" if given.old_string:
+            if given.cell_type is not None:
+                raise InvalidParams("does not belong to a call with old_string", ".cell_type")
+            return CellStep(kind="edit", cell_id=cell_id, old_string=given.old_string, new_string=source)
+        case "replace":
+            return CellStep(kind="source", cell_id=cell_id, source=source, cell_type=given.cell_type)
+
+
+_NEEDED_FOR: dict[str, tuple[str, ...]] = {
+    "replace": ("cell_id", "new_source"), "insert": ("new_source", "cell_type"), "delete": ("cell_id",),
+    "move": ("cell_id", "target_id"), "clear_outputs": (),
+}  # fmt: skip
+
+
+async def _notebook_read(service: "FileOps", call: ToolCall) -> ToolAnswer:
+    arguments = call.arguments
+    assert isinstance(arguments, NotebookReadArguments)
+    params = ReadParams(
+        file_path=arguments.notebook_path,
+        cell_id=arguments.cell_id,
+        outputs=arguments.outputs,
+        session_id=call.session,
+    )
+    return await tools.read(service, params, call.max_output_bytes)
+
+
 def _step_of(step: EditStepArguments) -> EditStep:
     return EditStep(old_string=step.old_string, new_string=step.new_string, replace_all=step.replace_all)
 
@@ -326,9 +420,9 @@ def path_of(arguments: Arguments) -> str | None:
 def failed(arguments: Arguments, error: FileOpsError, session: SessionName) -> ToolAnswer:
     """Return the answer to a call that did not reach the service, or did not finish there."""
     path = path_of(arguments) or ""
-    output = failure_text(error, "read" if isinstance(arguments, ReadArguments) else "edit", path)
+    output = failure_text(error, _FAILED_TOOLS.get(type(arguments), "edit"), path)
     match arguments:
-        case ReadArguments():
+        case ReadArguments() | NotebookReadArguments():
             return tools.read_answer(session, ReadResult(output=output, error=error))
         case UndoArguments():
             return tools.undo_answer(session, UndoResult(output=output, error=error))
@@ -338,6 +432,9 @@ def failed(arguments: Arguments, error: FileOpsError, session: SessionName) -> T
             return tools.edit_answer(session, path, EditResult(output=output, error=error))
 
 
+_FAILED_TOOLS: dict[type, FailedTool] = {
+    ReadArguments: "read", NotebookReadArguments: "read", NotebookEditArguments: "edit_notebook",
+}  # fmt: skip
 TOOLS: dict[str, Tool] = {
     "Read": Tool(method="fileops/read", arguments=ReadArguments, run=_read, is_read=True),
     "Edit": Tool(method="fileops/edit", arguments=EditArguments, run=_edit),
@@ -348,6 +445,8 @@ FURTHER_TOOLS: dict[str, Tool] = {
     "Undo": Tool(method="fileops/undo", arguments=UndoArguments, run=_undo),
     "ApplyChanges": Tool(method="fileops/applyChanges", arguments=ApplyChangesArguments, run=_apply_changes),
     "ApplyPatch": Tool(method="fileops/applyPatch", arguments=ApplyPatchArguments, run=_apply_patch),
+    "NotebookEdit": Tool(method="fileops/editNotebook", arguments=NotebookEditArguments, run=_notebook_edit),
+    "NotebookRead": Tool(method="fileops/read", arguments=NotebookReadArguments, run=_notebook_read, is_read=True),
 }
 
 
@@ -362,8 +461,11 @@ def tool_list(names: tuple[str, ...]) -> list[JsonObject]:
     return [tool for tool in (*ordered, *further) if tool["name"] in names]
 
 
+_READS = ("Read", "NotebookRead")
+
+
 def _listed(name: str, description: str, input_schema: JsonObject) -> JsonObject:
-    is_read = name == "Read"
+    is_read = name in _READS
     annotations: JsonObject = (
         {"readOnlyHint": True}
         if is_read

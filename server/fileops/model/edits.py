@@ -6,9 +6,10 @@ garbage collector then need not track them.
 
 from typing import Literal
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from fileops.model.files import Snapshot, TextFormat
+from fileops.model.notebooks import CellChange
 
 
 class Splice(Struct, frozen=True, gc=False):
@@ -39,7 +40,7 @@ class LineRange(Struct, frozen=True, kw_only=True, gc=False):
 # edit, or does not lead to the same edit: its text would be replaced "elsewhere", is not found any more
 # ("no_match_now"), was not there before ("no_match_then"), or does not occur as often as requested ("count").
 RelevanceReason = Literal[
-    "no_base", "format", "too_large", "near", "elsewhere", "no_match_now", "no_match_then", "count"
+    "no_base", "format", "too_large", "near", "elsewhere", "no_match_now", "no_match_then", "count", "cell"
 ]
 
 
@@ -50,6 +51,8 @@ class Relevance(Struct, frozen=True, kw_only=True):
     """The reason: docs/PROTOCOL.md, R-REL-2, has the conditions."""
     ranges: tuple[LineRange, ...] = ()
     """The lines that others changed."""
+    cell_id: str | UnsetType = UNSET
+    """For `cell`: the cell of a notebook that others changed or removed."""
 
 
 class Rebased(Struct, frozen=True, kw_only=True):
@@ -209,3 +212,4 @@ class Plan(Struct, frozen=True, kw_only=True):
     rebased: Rebased | None = None
     processed_by: tuple[str, ...] = ()
     not_formatted: str | None = None
+    cells: tuple[CellChange, ...] = ()

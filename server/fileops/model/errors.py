@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 if TYPE_CHECKING:
     from fileops.model.edits import LineRange, Relevance, SuggestedPlace
+    from fileops.model.notebooks import NotebookFault
     from fileops.model.review import ConsentRule, Decider
 
 
@@ -104,6 +105,44 @@ class NotebookFile(FileOpsError):
 
 
 @dataclass(eq=False, kw_only=True)
+class NotebookInvalid(FileOpsError):
+    """The file is no notebook whose cells can be edited. reason: a clause. line: of the file, if it is known."""
+
+    code: ClassVar[str] = "notebook_invalid"
+    fault: "NotebookFault"
+    reason: str
+    line: int | None = None
+    edit_index: int | None = None
+
+
+@dataclass(eq=False, kw_only=True)
+class CellNotFound(FileOpsError):
+    """No cell has this name, "" if none was given.
+
+    same_id: names of the cells that share it as their id. at_index: the name of the cell whose index it seems to be.
+    last: the name of the last cell.
+    """
+
+    code: ClassVar[str] = "no_cell"
+    cell_id: str
+    same_id: tuple[str, ...]
+    at_index: str | None
+    n_cells: int
+    last: str | None
+    edit_index: int | None = None
+
+
+@dataclass(eq=False, kw_only=True)
+class CellConflict(FileOpsError):
+    """The cell cannot be changed in this way. reason: a clause whose subject is the cell."""
+
+    code: ClassVar[str] = "cell_conflict"
+    cell_id: str
+    reason: str
+    edit_index: int | None = None
+
+
+@dataclass(eq=False, kw_only=True)
 class TooLarge(FileOpsError):
     """The file, or the selection of a raw read, is over the limit.
 
@@ -125,10 +164,17 @@ class TooManyChars(FileOpsError):
 
 @dataclass(eq=False, kw_only=True)
 class NotRead(FileOpsError):
-    """The session has not read the file, or only a part of it (`is_partial`) before writing the whole."""
+    """The session has not read the file, or only a part of it (`is_partial`) before writing the whole.
+
+    cell_id: the cell of a notebook that it has not been shown. cell_lines: the numbers with which a read shows that
+    cell, None if reads of the notebook show no cells.
+    """
 
     code: ClassVar[str] = "not_read"
     is_partial: bool = False
+    cell_id: str | None = None
+    cell_lines: "LineRange | None" = None
+    edit_index: int | None = None
 
 
 @dataclass(eq=False, kw_only=True)
@@ -144,6 +190,7 @@ class ModifiedExternally(FileOpsError):
     diff_since_read: str | None = None
     also_changed_by: str | None = None
     relevance: "Relevance | None" = None
+    edit_index: int | None = None
 
 
 @dataclass(eq=False, kw_only=True)
@@ -451,8 +498,9 @@ class CommandNotStarted(FileOpsError):
 
 FAILURES: tuple[type[FileOpsError], ...] = (
     FileMissing, IsDirectory, NotAbsolute, OutsideRoots, NotPermitted, PermissionRefused, NotRegularFile, BinaryFile,
-    ImageUnreadable, NotebookFile, TooLarge, TooManyChars, NotRead, ModifiedExternally, NoMatch, MultipleMatches,
-    CountMismatch, NoChange, AlreadyExists, NotEncodable, InvalidPattern, InvalidPatch, HunkNotFound, HunkAmbiguous,
+    ImageUnreadable, NotebookFile, NotebookInvalid, CellNotFound, CellConflict, TooLarge, TooManyChars, NotRead,
+    ModifiedExternally, NoMatch, MultipleMatches, CountMismatch, NoChange, AlreadyExists, NotEncodable,
+    InvalidPattern, InvalidPatch, HunkNotFound, HunkAmbiguous,
     StrategyFailed, ProcessingFailed, ValidationFailed, Rejected, NobodyDecided, ConsentUnavailable, TooManyReviews,
     ApprovalTimedOut, DocumentUnknown, ApplyRefused, SetUnsupported, SetConflict, UndoConflict, UnknownTarget,
     PlanChanged, TooManyFiles, NotRecorded, DiskFull, IoFailure, ConnectionFailed, CommandTimedOut, CommandNotStarted,

@@ -7,6 +7,7 @@ from typing import Literal
 from msgspec import Struct
 
 from fileops.model.digest import content_digest
+from fileops.model.notebooks import KnownCells
 from fileops.model.sessions import SessionName
 
 Encoding = Literal["utf-8", "utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"]
@@ -127,7 +128,7 @@ class ReadProof(Struct, frozen=True, kw_only=True):
 
     given_path: as the session gave it; path: canonical. taken_ns: wall clock just before `stamp` was taken. digest: of
     the whole content, None if not all bytes were examined; content: that content, if it is kept. is_whole: whether the
-    session is shown all of it.
+    session is shown all of it. cells: of a notebook, what it is shown of the cells.
     """
 
     session_id: SessionName
@@ -140,6 +141,7 @@ class ReadProof(Struct, frozen=True, kw_only=True):
     version: int | None = None
     content: bytes | None = None
     is_whole: bool = False
+    cells: KnownCells | None = None
 
 
 class FolderEvent(Struct, frozen=True, gc=False):

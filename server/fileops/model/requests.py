@@ -6,18 +6,20 @@ from msgspec import Struct
 
 from fileops.model.edits import Edit, PatchHunk
 from fileops.model.errors import NoMatch
+from fileops.model.notebooks import CellEdit, OutputsMode
 from fileops.model.sessions import DEFAULT_SESSION, SessionName
 
 DEFAULT_COMMAND_TIMEOUT_S = 120.0
 
-Tool = Literal["read", "edit", "multi_edit", "write"]
+Tool = Literal["read", "edit", "multi_edit", "write", "edit_notebook"]
 
 
 class ReadRequest(Struct, frozen=True, kw_only=True):
     """A read of a file. `offset` is the 1-based first line, `limit` a number of lines; None if not given.
 
     `max_output_bytes` bounds the finished text in UTF-8, for a caller that would not see the rest of a longer one.
-    `raw` asks for the text of the lines as it is in the file, instead of the numbered output.
+    `raw` asks for the text of the lines as it is in the file, instead of the numbered output. `cell_id` asks for one
+    cell of a notebook, and `outputs` says how much of its outputs.
     """
 
     file_path: str
@@ -26,20 +28,24 @@ class ReadRequest(Struct, frozen=True, kw_only=True):
     session_id: SessionName = DEFAULT_SESSION
     max_output_bytes: int | None = None
     raw: bool = False
+    cell_id: str | None = None
+    outputs: OutputsMode = "summary"
 
 
 class EditRequest(Struct, frozen=True, kw_only=True):
     """One `edit` (with exactly one element in `edits`), one `multi_edit`, or one `write`.
 
-    hunks: of a patch, instead of the edits of a `multi_edit`. content: the whole new text, of a `write`; then `edits`
-    is empty. include_texts: the result has the whole text before and after. no_matches: for the edits that a model has
-    corrected, why the caller's own strings failed; given: the edits as the caller gave them.
+    cells: of an edit of a notebook, instead of all else. hunks: of a patch, instead of the edits of a `multi_edit`.
+    content: the whole new text, of a `write`; then `edits` is empty. include_texts: the result has the whole
+    text before and after. no_matches: for the edits that a model has corrected, why the caller's own strings failed;
+    given: the edits as the caller gave them.
     """
 
     file_path: str
     edits: tuple[Edit, ...] = ()
     hunks: tuple[PatchHunk, ...] = ()
-    tool: Literal["edit", "multi_edit", "write"] = "edit"
+    cells: tuple[CellEdit, ...] = ()
+    tool: Literal["edit", "multi_edit", "write", "edit_notebook"] = "edit"
     content: str | None = None
     dry_run: bool = False
     include_texts: bool = False
@@ -50,7 +56,7 @@ class EditRequest(Struct, frozen=True, kw_only=True):
     @property
     def wants_new_file(self) -> bool:
         """Whether the edit creates a file and fails if there is one. A write creates only a missing file."""
-        return self.content is None and not self.hunks and not self.edits[0].old_string
+        return self.content is None and not self.hunks and not self.cells and not self.edits[0].old_string
 
 
 class CommandRequest(Struct, frozen=True, kw_only=True):

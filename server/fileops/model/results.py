@@ -5,10 +5,11 @@ from typing import Literal
 from msgspec import Struct
 
 from fileops.model.edits import Change, Edit, Rebased
-from fileops.model.errors import FileOpsError
+from fileops.model.errors import FileOpsError, NotebookInvalid
 from fileops.model.events import DidEdit
 from fileops.model.files import CommitReport, NewlineStyle, ReadProof, Snapshot, Source, StaleReason, Stamp, TextFormat
 from fileops.model.history import AppliedEdit
+from fileops.model.notebooks import CellChange, CellsPage
 from fileops.model.suggestions import RefusedPlace, Suggestions, SyntaxReport
 
 
@@ -169,6 +170,9 @@ class ReadResult(Struct, frozen=True, kw_only=True):
     encoding: str | None = None
     is_raw: bool = False
     read_proof: ReadProof | None = None
+    page: CellsPage | None = None
+    pictures: tuple[ImageContent, ...] = ()
+    not_cells: NotebookInvalid | None = None
 
     @property
     def shown_path(self) -> str | None:
@@ -220,6 +224,7 @@ class EditResult(Struct, frozen=True, kw_only=True):
     read_proof: ReadProof | None = None
     refused: RefusedPlace | None = None
     syntax: SyntaxReport | None = None
+    cells: tuple[CellChange, ...] = ()
 
 
 # --- reports of a session's files; these are sent as they are ----------------------------------------------------

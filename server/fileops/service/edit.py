@@ -26,9 +26,14 @@ from fileops.core.decision import apply_decision, reason_of
 from fileops.core.diff.unified import change_of
 from fileops.core.merge import relevance
 from fileops.core.merge.relevance import Carried, Replanned, foreign_ranges, shown_after
+from fileops.core.notebook.cell_changes import changes_between
+from fileops.core.notebook.cell_plan import plan_notebook
+from fileops.core.notebook.cells import fault_of, is_notebook_path, parse
+from fileops.core.notebook.known_cells import CellGuard
 from fileops.core.patch.hunks import plan_hunks
 from fileops.core.presentation import outputs
 from fileops.core.presentation.failures import failure_text
+from fileops.core.presentation.notebook_texts import edited_cells_text
 from fileops.core.review.decision_merge import Decided, Reopened, merge
 from fileops.core.roots import Roots
 from fileops.model.approval import Always, ApprovalRequest, Decision, Once, SomeChanges
@@ -46,6 +51,7 @@ from fileops.model.errors import (
     NotebookFile,
 )
 from fileops.model.files import Base, CommitReport, Committed, Snapshot
+from fileops.model.notebooks import MENDED_AS_TEXT
 from fileops.model.requests import EditRequest
 from fileops.model.results import EditResult
 from fileops.model.settings import Settings
@@ -133,6 +139,8 @@ class EditOperation(Struct, frozen=True, kw_only=True):
                 # By a host, or if the user allows edits that need consent: a view cannot approve it.
                 raise ModifiedExternally(changed_by="external" if asked.rebased is None else asked.rebased.changed_by)
             decided = apply_decision(asked, decision, file_path=request.file_path, limits=self.settings.limits)
+            if decided is not asked:
+                decided = _with_cells_of(decided)
             while True:
                 with attempts.next():
                     return self._commit_decided(request, policy, token, proposal, decision, decided)
@@ -163,6 +171,13 @@ class EditOperation(Struct, frozen=True, kw_only=True):
         return Suggester(fs=self.fs, history=self.history, settings=self.settings).suggest(request, error, roots)
 
     def _step_after(self, error: FileOpsError, request: EditRequest, policy: Policy) -> EditStep:
+        if request.cells:
+            return EditResult(
+                output=failure_text(error, request.tool, request.file_path, self.settings.texts),
+                error=error,
+                is_multi=False,
+                dry_run=request.dry_run,
+            )
         reported = original_error(request, error)
         suggested = self.suggest(request, reported, policy.roots)
         failed = EditResult(
@@ -211,7 +226,7 @@ class EditOperation(Struct, frozen=True, kw_only=True):
             raise FileMissing
         if refuses_creation(len(snapshot.data)):
             raise AlreadyExists
-        if self.settings.freshness == "relevant":
+        if request.cells or self.settings.freshness == "relevant":
             base = self.freshness.base_of(session_id, snapshot, needs_whole=is_write, dry_run=request.dry_run)
             return snapshot, base
         self.freshness.require_fresh(
@@ -232,6 +247,8 @@ class EditOperation(Struct, frozen=True, kw_only=True):
         BinaryFile, NotebookFile, and what `core.plan.plan` raises.
         """
         plan = self._plan_on(request, snapshot, token) if base is None else self._replan(request, snapshot, base, token)
+        if request.cells:
+            return plan  # processors, formatters and validators are for texts, not for the JSON of a notebook
         formatting = None if self.formatter is None else self.formatter.of(snapshot.path)
         steps: list[processing.TextStep] = [processing.PROCESSORS[name] for name in self.settings.processors]
         plan = processing.process(
@@ -250,8 +267,10 @@ class EditOperation(Struct, frozen=True, kw_only=True):
     def _replan(self, request: EditRequest, snapshot: Snapshot, base: Base, token: CancelToken) -> Plan:
         """Raises: ModifiedExternally, Stale, Cancelled."""
         changed_by = self.freshness.changed_by(request.session_id, snapshot)
-        shown = base.shown or b""
-        if request.content is None:
+        shown = base.shown or b""  # of a notebook, it need not be kept: its cells are known by digests
+        if request.cells:
+            outcome = self._replan_cells(request, snapshot, base, token)
+        elif request.content is None:
             known = None if base.shown is None else self._known_since(base.shown, snapshot)
             outcome = relevance.replan(base, snapshot, lambda content: self._plan_on(request, content, token), known)
         else:
@@ -263,7 +282,7 @@ class EditOperation(Struct, frozen=True, kw_only=True):
         rebased = Rebased(
             changed_by=changed_by,
             ranges=outcome.ranges,
-            diff=diff_between(shown, snapshot.data, request.file_path),
+            diff=None if base.shown is None else diff_between(shown, snapshot.data, request.file_path),
             shown=shown,
             unseen=outcome.unseen,
         )
@@ -271,6 +290,18 @@ class EditOperation(Struct, frozen=True, kw_only=True):
 
     def _known_since(self, shown: bytes, snapshot: Snapshot) -> tuple[Splice, ...] | None:
         return self.freshness.known_changes.between(snapshot.path, shown, snapshot.data)
+
+    def _replan_cells(
+        self, request: EditRequest, snapshot: Snapshot, base: Base, token: CancelToken
+    ) -> "Replanned | Relevance":
+        """Plan on the current notebook. What the session knows of each cell decides, not the whole file."""
+        try:
+            plan = self._plan_on(request, snapshot, token)
+        except ModifiedExternally as failure:
+            return failure.relevance or Relevance(reason="cell")
+        return relevance.Replanned(
+            plan=plan, ranges=() if base.shown is None else foreign_ranges(base.shown, snapshot.data)
+        )
 
     def _replan_write(
         self, request: EditRequest, snapshot: Snapshot, base: Base, token: CancelToken
@@ -317,10 +348,12 @@ class EditOperation(Struct, frozen=True, kw_only=True):
         """Raises: Cancelled, and what `core.plan.plan` raises."""
         fmt = text.detect_format(snapshot.data)
         if snapshot.exists:
-            if text.is_binary(snapshot.data, fmt):
+            if text.is_binary(snapshot.data, fmt) and not request.cells:
                 raise BinaryFile
-            if self.settings.notebooks == "refuse" and snapshot.path.lower().endswith(".ipynb"):
-                raise NotebookFile
+            if is_notebook_path(snapshot.path):
+                self._require_editable_notebook(request, snapshot)
+        if request.cells:
+            return self._plan_cells(request, snapshot, token)
         if request.content is not None:
             return planning.plan_write(
                 snapshot,
@@ -347,6 +380,28 @@ class EditOperation(Struct, frozen=True, kw_only=True):
             file_path=request.file_path,
             is_multi=request.tool == "multi_edit",
             fill_empty=self.settings.fill_empty_files,
+            correction=self.settings.correction,
+            check=token.check,
+        )
+
+    def _require_editable_notebook(self, request: EditRequest, snapshot: Snapshot) -> None:
+        """Raises: NotebookFile. A notebook that is no JSON, such as one with a merge conflict, is mended as text."""
+        mode = self.settings.notebooks
+        if mode == "text" or (mode == "cells" and request.cells):
+            return
+        fault = fault_of(snapshot.data) if mode == "cells" else None
+        if fault is None or fault.fault not in MENDED_AS_TEXT:
+            raise NotebookFile
+
+    def _plan_cells(self, request: EditRequest, snapshot: Snapshot, token: CancelToken) -> Plan:
+        """Raises: what `plan_notebook` raises."""
+        known = self.freshness.known_cells(request.session_id, snapshot.path)
+        return plan_notebook(
+            snapshot,
+            request.cells,
+            CellGuard(known, shows_cells=self.settings.notebooks == "cells"),
+            limits=self.settings.limits,
+            file_path=request.file_path,
             correction=self.settings.correction,
             check=token.check,
         )
@@ -402,10 +457,12 @@ class EditOperation(Struct, frozen=True, kw_only=True):
         if (snapshot.path, snapshot.exists, snapshot.data) == (was.path, was.exists, was.data):
             plan = replace(decided, snapshot=snapshot, rebased=None if is_known else decided.rebased)
             return DecidedPlan(plan, by_user, reason)
-        if is_known and not by_user and snapshot.path == was.path:
+        if (is_known or request.cells) and not by_user and snapshot.path == was.path:
             replanned = self._plan_if_possible(request, snapshot, token)
-            if replanned is not None and _changed_lines(replanned) == _changed_lines(asked):
-                return DecidedPlan(replanned)
+            if replanned is not None and _is_same_change(replanned, asked):
+                return DecidedPlan(
+                    replanned if is_known else replace(replanned, rebased=self._merged_over(request, snapshot, asked))
+                )
         outcome = merge(
             Decided(
                 asked=asked,
@@ -419,13 +476,16 @@ class EditOperation(Struct, frozen=True, kw_only=True):
         )
         rebased = None if is_known else self._merged_over(request, snapshot, asked)
         plan = self._with_splices(request, snapshot, outcome.splices, replace(decided, rebased=rebased), token)
-        validation.require_valid(self.settings.validators, plan)
+        if request.cells:
+            plan = _with_cells_of(plan)
+        else:
+            validation.require_valid(self.settings.validators, plan)
         if isinstance(outcome, Reopened):
             again = _proposal_of(request, plan, policy, token)
             changes = again.question.changes if outcome.splices else ()
             question = replace(again.question, previous=outcome.previous, changes=changes)
             requested = None if by_user else self._plan_if_possible(request, snapshot, token)
-            is_other = requested is None or _changed_lines(requested) != _changed_lines(plan)
+            is_other = requested is None or not _is_same_change(requested, plan)
             return replace(again, question=question, is_other=is_other, reason=reason)
         return DecidedPlan(plan, by_user, reason)
 
@@ -508,6 +568,8 @@ class EditOperation(Struct, frozen=True, kw_only=True):
                 is_known_whole=is_known_whole,
                 shown=shown,
                 changed_by=changed_by,
+                before=plan.snapshot.data,
+                cell_changes=plan.cells,
             )
             if shown is not None and self.settings.freshness != "relevant":
                 self.freshness.mark_unshown(request.session_id, committed.snapshot.path)
@@ -527,6 +589,26 @@ def _proposal_of(request: EditRequest, plan: Plan, policy: Policy, token: Cancel
         check=token.check,
     )
     return Proposal(plan=plan, question=question)
+
+
+def _with_cells_of(plan: Plan) -> Plan:
+    """Return the plan of an edit of a notebook with its changes by cells, after a person has changed its text.
+
+    Raises: NotebookInvalid, because nothing is written that is no notebook.
+    """
+    if not plan.cells:
+        return plan
+    before, after = plan.snapshot.data, splices.apply(plan.snapshot.data, plan.splices)
+    return replace(plan, cells=changes_between(parse(before), parse(after)))
+
+
+def _is_same_change(one: Plan, other: Plan) -> bool:
+    """Return whether the plans do the same: to the same cells of a notebook, else to the same lines."""
+    if one.cells or other.cells:
+        return [(cell.kind, cell.cell_id, cell.old, cell.new) for cell in one.cells] == [
+            (cell.kind, cell.cell_id, cell.old, cell.new) for cell in other.cells
+        ]
+    return _changed_lines(one) == _changed_lines(other)
 
 
 def _changed_lines(plan: Plan) -> list[tuple[Literal[" ", "-", "+"], str]]:
@@ -550,6 +632,7 @@ def _result_of(
         output=_success_text(
             request, plan, is_unsaved=applied_to == "buffer", modified_by_user=modified_by_user, reason=reason
         ),
+        cells=plan.cells,
         change=plan.change,
         edits=plan.edits,
         is_multi=request.tool == "multi_edit",
@@ -576,6 +659,8 @@ def _success_text(request: EditRequest, plan: Plan, *, is_unsaved: bool, modifie
     if modified_by_user:  # what was written is not what was requested
         written = outputs.written_text(request.file_path, has_effect=True)
         output = outputs.created_text(request.file_path) if plan.creates else written
+    elif request.cells:
+        output = edited_cells_text(request.file_path, plan.cells)
     elif request.tool == "multi_edit":
         output = outputs.multi_edited_text(request.file_path, plan.edits)
     elif plan.creates:

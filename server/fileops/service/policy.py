@@ -95,6 +95,7 @@ def question_about(
         path=plan.snapshot.path,
         is_protected=policy.is_protected(plan.snapshot),
         changes=changes_of(plan, check),
+        cells=plan.cells,
     )
 
 

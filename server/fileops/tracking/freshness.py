@@ -4,9 +4,10 @@ Thread-safe. Called in worker threads; `note_write` is called inside a file's lo
 registry's, and no file is touched under the latter.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
+from fileops.core.notebook.known_cells import after_read, after_write
 from fileops.core.stamps import same_stamp
 from fileops.core.tracker import FreshnessMode, ReadRecord
 from fileops.model.digest import content_digest
@@ -14,6 +15,7 @@ from fileops.model.edits import Relevance
 from fileops.model.errors import FileMissing, ModifiedExternally, NotRead
 from fileops.model.files import Base, Committed, ReadProof, Snapshot, Stamp
 from fileops.model.internal_errors import Stale
+from fileops.model.notebooks import CellChange, KnownCells
 from fileops.model.results import Conflict, TrackedFile
 from fileops.model.sessions import SessionName
 from fileops.model.settings import FreshnessRule
@@ -115,6 +117,9 @@ class Freshness:
             is_known_whole=is_whole,
             source=read_proof.source,
             version=read_proof.version,
+            cells=None
+            if read_proof.cells is None
+            else after_read(self.known_cells(session_id, path), read_proof.cells),
         )
         known_stamp = self._registry.record_read(session_id, path, record, read_proof.content)
         if known_stamp is None and not checks_later:
@@ -134,12 +139,14 @@ class Freshness:
         is_known_whole: bool = False,
         shown: bytes | None = None,
         changed_by: str = "external",
+        before: bytes | None = None,
+        cell_changes: Sequence[CellChange] = (),
     ) -> None:
         """Record a write, inside the file's lock: the writer's new base, and stale for all other sessions.
 
         is_known_whole: whether the session wrote the whole content. If it knew the whole before, it still does. shown:
         the content without others' changes that the session has not been shown, None if there are none; changed_by: who
-        made those.
+        made those. before: the content that was replaced, if it may be a notebook; cell_changes: see `after_write`.
         """
         snapshot = committed.snapshot
         if shown == snapshot.data:
@@ -147,7 +154,10 @@ class Freshness:
         if snapshot.stamp is None:
             self._registry.record_removal(session_id, snapshot.path)
             return
-        before = self._registry.record_of(session_id, snapshot.path)
+        known = self._registry.record_of(session_id, snapshot.path)
+        cells = None if known is None else known.cells
+        if cells is not None and before is not None:
+            cells = after_write(cells, before, snapshot.data, cell_changes)
         record = ReadRecord(
             given_path=given_path,
             stamp=snapshot.stamp,
@@ -156,7 +166,8 @@ class Freshness:
             digest=snapshot.digest,
             source=snapshot.source,
             version=snapshot.version,
-            is_known_whole=is_known_whole or (before is not None and before.is_known_whole),
+            is_known_whole=is_known_whole or (known is not None and known.is_known_whole),
+            cells=cells,
             shown=None if shown is None else content_digest(shown),
             stale_source="external" if shown is None else changed_by,
         )
@@ -203,6 +214,11 @@ class Freshness:
 
     def is_tracked(self, session_id: SessionName, path: str) -> bool:
         return self._registry.record_of(session_id, path) is not None
+
+    def known_cells(self, session_id: SessionName, path: str) -> KnownCells | None:
+        """Return what the session knows of the cells of a notebook; None if it has read none of them."""
+        record = self._registry.record_of(session_id, path)
+        return None if record is None else record.cells
 
     def has_unshown(self, session_id: SessionName, path: str) -> bool:
         """Return whether the session was not shown how others changed the file before its own last edit of it."""

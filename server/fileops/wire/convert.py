@@ -21,6 +21,7 @@ from fileops.model.sessions import SessionName
 from fileops.rpc.decode import InvalidParams
 from fileops.wire import types as wire
 from fileops.wire.failures import failure_details, rebased_details, suggestions_details
+from fileops.wire.notebooks import cell_ui_extras, changed_cells
 
 if TYPE_CHECKING:
     from fileops.wire.details import (
@@ -36,6 +37,9 @@ ORIGINAL_LABEL, PROPOSED_LABEL = "Current", "Proposed"  # of the two sides of a 
 
 
 def read_request(params: wire.ReadParams, session: SessionName, max_output_bytes: int | None = None) -> ReadRequest:
+    """Raises: InvalidParams."""
+    if params.outputs == "full" and params.cell_id is None:
+        raise InvalidParams('"full" is for one cell, with `cell_id`', ".outputs")
     return ReadRequest(
         file_path=params.file_path,
         offset=params.offset,
@@ -43,6 +47,8 @@ def read_request(params: wire.ReadParams, session: SessionName, max_output_bytes
         session_id=session,
         raw=params.raw or False,
         max_output_bytes=max_output_bytes,
+        cell_id=params.cell_id,
+        outputs=params.outputs or "summary",
     )
 
 
@@ -115,13 +121,22 @@ def read_result(outcome: ReadResult) -> wire.ToolResult:
     if outcome.picture is not None:
         return _image_result(outcome, outcome.picture)
     details: ReadDetails = {} if outcome.window is None else _read_details(outcome)
-    return tool_result(outcome.output, outcome.error, None, details)
+    if outcome.page is not None:
+        details["cells"] = list(outcome.page.cells)
+    if outcome.not_cells is not None:
+        fault = outcome.not_cells
+        details["not_cells"] = {"fault": fault.fault, "reason": fault.reason, "line": fault.line}
+    result = tool_result(outcome.output, outcome.error, None, details)
+    if not outcome.pictures:
+        return result
+    return msgspec.structs.replace(result, attachments=[_attachment(picture) for picture in outcome.pictures])
+
+
+def _attachment(picture: ImageContent) -> wire.Attachment:
+    return wire.Attachment(mime_type=picture.mime_type, data=picture.data, width=picture.width, height=picture.height)
 
 
 def _image_result(outcome: ReadResult, picture: ImageContent) -> wire.ToolResult:
-    attachment = wire.Attachment(
-        mime_type=picture.mime_type, data=picture.data, width=picture.width, height=picture.height
-    )
     details: ReadDetails = {
         "mime_type": picture.file_type,
         "width": picture.file_width,
@@ -131,12 +146,14 @@ def _image_result(outcome: ReadResult, picture: ImageContent) -> wire.ToolResult
         "mtime": _seconds(outcome.mtime_ns),
         "source": outcome.source,
     }
-    return msgspec.structs.replace(tool_result(outcome.output, None, None, details), attachments=[attachment])
+    return msgspec.structs.replace(tool_result(outcome.output, None, None, details), attachments=[_attachment(picture)])
 
 
 def edit_result(outcome: EditResult, file_path: str) -> wire.ToolResult:
     """Translate the result of an edit of `file_path`, which is as the caller gave it."""
     ui_extra = None if outcome.change is None else ui_extra_of(outcome.change, file_path)
+    if ui_extra is not None and outcome.cells:
+        ui_extra = msgspec.structs.replace(ui_extra, cells=cell_ui_extras(outcome.cells, file_path))
     details: EditDetails = _edit_details(outcome) if outcome.error is None else {**failure_details(outcome.error)}
     if outcome.is_multi and (outcome.error is None or "edit_index" in details):
         details["edits"] = _step_results(outcome)
@@ -198,6 +215,8 @@ def _edit_details(outcome: EditResult) -> "EditDetails":
             for index, edit in enumerate(outcome.edits)
             if edit.is_proposed
         ]
+    if outcome.cells:
+        details["cells"] = changed_cells(outcome.cells)
     if outcome.commit is not None:
         details["commit"] = outcome.commit
     if outcome.processed_by:
@@ -265,6 +284,7 @@ def confirm_params(
         proposed_label=PROPOSED_LABEL,
         session=session,
         rebased=msgspec.UNSET if question.rebased is None else {**rebased_details(question.rebased)},
+        cells=cell_ui_extras(question.cells, question.file_path) or msgspec.UNSET,
     )
 
 

@@ -9,6 +9,7 @@ from typing import Literal, Required, TypedDict
 from fileops.model.diagnostics import DiagnosticsReport
 from fileops.model.edits import LineRange, Operation, Relevance, SuggestedPlace
 from fileops.model.files import CommitReport
+from fileops.model.notebooks import CellEditKind, CellType, CellView, NotebookFault
 from fileops.model.rewind import RewindConflict
 from fileops.model.suggestions import FailedStep, ShownLines, SuggestionKind, SyntaxReport
 from fileops.wire.types import UiExtra
@@ -39,6 +40,30 @@ class Noticing(TypedDict, total=False):
 class Diagnosing(Noticing, total=False):
     diagnostics: DiagnosticsReport
     """With the option `diagnostics`: how the edits changed the files' problems. Absent if no source knows them."""
+
+
+class NotCells(TypedDict):
+    """Why the cells of a notebook are not shown."""
+
+    fault: NotebookFault
+    """The kind of fault."""
+    reason: str
+    """A clause about it."""
+    line: int | None
+    """The line with the fault; null if it is not known."""
+
+
+class ChangedCell(TypedDict):
+    """A cell that an edit of a notebook changed."""
+
+    kind: CellEditKind
+    """What was done."""
+    cell_id: str
+    """The name of the cell after it; of all cells together empty."""
+    index: int
+    """Its 0-based index after it; of a deleted one, before it."""
+    cell_type: CellType
+    """Its type after it."""
 
 
 class ReadDetails(Noticing, total=False):
@@ -78,6 +103,10 @@ class ReadDetails(Noticing, total=False):
     """Height of the image in the file, in pixels."""
     n_frames: int
     """How many images the file contains; only the first is shown."""
+    cells: list[CellView]
+    """The cells of a notebook on this page."""
+    not_cells: NotCells
+    """Why the text of a notebook is shown and not its cells."""
     suggestion_texts: list[str]
     """After a refused edit of a file that is `too_large`: the text for the model about the lines to read."""
 
@@ -156,6 +185,16 @@ class FailureDetails(TypedDict, total=False):
     """Another author who changed the file."""
     relevance: Relevance
     """With `freshness` `relevant`: why others' changes were relevant to the edit."""
+    fault: NotebookFault
+    """For `notebook_invalid`: the kind of fault."""
+    cell_id: str
+    """For `no_cell`, `cell_conflict` and `not_read`: the cell as the edit names it."""
+    same_id: list[str]
+    """For `no_cell`: the names of the cells that share this id."""
+    at_index: str | None
+    """For `no_cell`: the id of the cell at the index that the name seems to be."""
+    last: str | None
+    """For `no_cell`: the name of the last cell."""
     processor: str
     """The processor that failed."""
     validator: str
@@ -221,6 +260,8 @@ class EditDetails(FailureDetails, SuggestionsDetails, Diagnosing, total=False):
     """The processors that changed the text."""
     not_formatted: str
     """With `format`: why no language server formatted the changed lines, as a clause."""
+    cells: list[ChangedCell]
+    """For an edit of a notebook: what each step did."""
     edits: list[StepDetails]
     """For a multi-edit: the outcome of each step."""
     corrected: list[CorrectedStep]

@@ -41,6 +41,15 @@ def failure_details(error: errors.FileOpsError) -> "FailureDetails":
             details["decided_by"] = {"kind": "policy", "rule": rule}
         case errors.ValidationFailed(validator=validator, reason=reason):
             details["validator"], details["reason"] = validator, reason
+        case errors.NotebookInvalid(fault=fault, reason=reason):
+            details["fault"], details["reason"] = fault, reason
+        case errors.CellNotFound(cell_id=cell_id, same_id=same, at_index=at_index, last=last):
+            details["cell_id"], details["same_id"] = cell_id, list(same)
+            details["at_index"], details["last"] = at_index, last
+        case errors.NotRead(cell_id=str(cell_id)):
+            details["cell_id"] = cell_id
+        case errors.CellConflict(cell_id=cell_id, reason=reason):
+            details["cell_id"], details["reason"] = cell_id, reason
         case errors.UndoConflict(reason=reason, ranges=ranges):
             details["reason"], details["ranges"] = reason, ranges
         case errors.SetConflict(files=files, kept=kept):

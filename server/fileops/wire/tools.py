@@ -100,6 +100,88 @@ _BASH = ToolMetadata(
 )
 
 
+NOTEBOOK_EDIT = "NotebookEdit"  # optional, not in tool_definitions.json
+NOTEBOOK_READ = "NotebookRead"
+_NOTEBOOK_EDIT_DESCRIPTION = """Changes one cell of a Jupyter notebook (.ipynb file).
+
+Usage:
+- You must use your `Read` tool on the notebook first. It shows the id of each cell.
+- `replace` sets the whole source of the cell `cell_id` to `new_source`. With `old_string`, only that text in the cell \
+is replaced by `new_source`; it must occur exactly once.
+- `insert` adds a cell with `cell_type` and `new_source` after the cell `cell_id`, with `position` "before" before it. \
+Only a notebook without cells needs no `cell_id`.
+- `delete` removes the cell. `move` puts it after the cell `target_id`, with `position` "before" before it. \
+`clear_outputs` removes its outputs, without `cell_id` those of all cells.
+- Everything else in the file stays as it is. A cell keeps its outputs until it is run again.
+- This tool will error if the cell has changed since you read it; changes of other cells do not matter."""
+_NOTEBOOK_EDIT_SCHEMA: JsonObject = {
+    "type": "object",
+    "properties": {
+        "notebook_path": {"type": "string", "description": "The absolute path to the notebook"},
+        "cell_id": {"type": "string", "description": "The id of the cell, as Read shows it"},
+        "new_source": {"type": "string", "description": "The new source, or with old_string the new text"},
+        "cell_type": {
+            "type": "string",
+            "enum": ["code", "markdown", "raw"],
+            "description": "The type of the cell; insert needs it",
+        },
+        "edit_mode": {
+            "type": "string",
+            "enum": ["replace", "insert", "delete", "move", "clear_outputs"],
+            "description": "What to do (default: replace)",
+        },
+        "old_string": {"type": "string", "description": "For replace: the text in the cell to replace"},
+        "target_id": {"type": "string", "description": "For move: the id of the other cell"},
+        "position": {
+            "type": "string",
+            "enum": ["after", "before"],
+            "description": "For insert and move: on which side of the other cell (default: after)",
+        },
+    },
+    "required": ["notebook_path"],
+    "additionalProperties": False,
+}
+_NOTEBOOK_EDIT = ToolMetadata(
+    method="fileops/editNotebook",
+    label="notebook edit",
+    icon="pencil",
+    prompt_snippet="Change cells of Jupyter notebooks",
+    guidelines=(Guideline(text="Change notebooks (.ipynb) with NotebookEdit, cell by cell."),),
+)
+_NOTEBOOK_READ_DESCRIPTION = """Reads a Jupyter notebook (.ipynb file), or one of its cells.
+
+Usage:
+- `Read` shows a notebook as well. Use this tool for the whole outputs of one cell, with its images: give its \
+`cell_id` and `outputs` "full".
+- `outputs` "none" shows the sources only. By default, outputs are summed up in a few lines each."""
+_NOTEBOOK_READ_SCHEMA: JsonObject = {
+    "type": "object",
+    "properties": {
+        "notebook_path": {"type": "string", "description": "The absolute path to the notebook"},
+        "cell_id": {"type": "string", "description": "The id of the only cell to read"},
+        "outputs": {
+            "type": "string",
+            "enum": ["summary", "full", "none"],
+            "description": "How much of the outputs to show (default: summary); full needs cell_id",
+        },
+    },
+    "required": ["notebook_path"],
+    "additionalProperties": False,
+}
+_NOTEBOOK_READ = ToolMetadata(
+    method="fileops/read",
+    label="notebook read",
+    icon="file",
+    prompt_snippet="Read cells of Jupyter notebooks with their outputs",
+    guidelines=(),
+)
+NOTEBOOK_TEXTS: dict[str, tuple[str, JsonObject]] = {
+    NOTEBOOK_EDIT: (_NOTEBOOK_EDIT_DESCRIPTION, _NOTEBOOK_EDIT_SCHEMA),
+    NOTEBOOK_READ: (_NOTEBOOK_READ_DESCRIPTION, _NOTEBOOK_READ_SCHEMA),
+}
+_NOTEBOOK_METADATA = {NOTEBOOK_EDIT: _NOTEBOOK_EDIT, NOTEBOOK_READ: _NOTEBOOK_READ}
+
+
 DEFAULT_GUIDELINE = "Be concise in your responses"
 SEARCH_TOOLS = ("grep", "find", "ls")  # a client's own tools, better than a shell for common tasks
 
@@ -122,6 +204,10 @@ def tool_definitions(enabled: Collection[str] = ALL_TOOLS) -> list[ToolDefinitio
     if BASH in enabled:
         bash = _ToolSpec(name=BASH, description=_BASH_DESCRIPTION, input_schema=_BASH_SCHEMA)
         definitions.append(_definition(bash, _BASH, enabled))
+    for name, (description, schema) in NOTEBOOK_TEXTS.items():
+        if name in enabled:
+            spec = _ToolSpec(name=name, description=description, input_schema=schema)
+            definitions.append(_definition(spec, _NOTEBOOK_METADATA[name], enabled))
     return definitions
 
 

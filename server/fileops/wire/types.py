@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Meta
 
 from fileops.model.edits import Hunk, Operation
+from fileops.model.notebooks import CellEditKind, CellType, OutputsMode
 from fileops.model.results import TrackedFile
 from fileops.model.review import SessionInfo
 from fileops.model.settings import Ask, AtLeastOne
@@ -48,6 +49,10 @@ class ReadParams(SessionParams, frozen=True, kw_only=True):
     """How many lines; by default as many as the option `limits` allows."""
     raw: bool | None = None
     """Also return the unchanged text, as `details.text`, for programs."""
+    cell_id: str | None = None
+    """Of a notebook: read only this cell."""
+    outputs: OutputsMode | None = None
+    """Of a notebook: its outputs summed up (`summary`, the default), whole (`full`, with `cell_id`), or `none`."""
 
 
 class WriteParams(SessionParams, frozen=True, kw_only=True):
@@ -57,6 +62,49 @@ class WriteParams(SessionParams, frozen=True, kw_only=True):
     """Absolute path of the file."""
     content: str
     """The whole text."""
+    dry_run: bool | None = None
+    """Check and preview, but write nothing."""
+    include_texts: bool | None = None
+    """Return the whole text before and after in `details`."""
+
+
+class CellStep(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One change of a cell of a notebook, applied to the result of the previous ones."""
+
+    kind: CellEditKind
+    """`edit` replaces a text in a source, `source` all of it; the others are about whole cells."""
+    cell_id: str | None = None
+    """The cell, as a read names it. Of `insert` none; of `clear_outputs` null for all cells."""
+    old_string: str | None = None
+    """Of `edit`: the text to replace."""
+    new_string: str | None = None
+    """Of `edit`: the replacement text."""
+    replace_all: bool | None = None
+    """Of `edit`: replace every occurrence; otherwise the text must occur exactly once."""
+    expected_replacements: AtLeastOne | None = None
+    """Of `edit`: how often the text must occur. All occurrences are replaced."""
+    source: str | None = None
+    """Of `source` and `insert`: the whole source."""
+    cell_type: CellType | None = None
+    """Of `insert` and `type`: the type."""
+    after: str | None = None
+    """Of `insert` and `move`: the cell after which it goes."""
+    before: str | None = None
+    """Of `insert` and `move`: the cell before which it goes."""
+
+
+CellSteps = Annotated[
+    list[CellStep], Meta(min_length=1, max_length=100, description="From 1 to 100 changes of cells are required")
+]
+
+
+class EditNotebookParams(SessionParams, frozen=True, kw_only=True):
+    """Changes cells of a notebook, all or none."""
+
+    file_path: str
+    """Absolute path of the notebook."""
+    cells: CellSteps
+    """The changes, in order."""
     dry_run: bool | None = None
     """Check and preview, but write nothing."""
     include_texts: bool | None = None
@@ -193,6 +241,31 @@ class Stats(msgspec.Struct, frozen=True, kw_only=True):
     """How many lines were removed."""
 
 
+class CellUiExtra(msgspec.Struct, frozen=True, kw_only=True):
+    """How an edit changes one cell of a notebook."""
+
+    kind: CellEditKind
+    """What was done."""
+    cell_id: str
+    """The name of the cell after it; of all cells together empty."""
+    index: int
+    """Its 0-based index after it; of a deleted one, before it; of all cells together -1."""
+    old_index: int | None
+    """Of a move: the index before it."""
+    cell_type: CellType
+    """Its type after it."""
+    diff: str
+    """Unified diff of its source; empty if that does not change."""
+    hunks: tuple[Hunk, ...]
+    """The hunks of the diff."""
+    stats: Stats
+    """Changed lines of the source."""
+    outputs_removed: int
+    """How many outputs are gone."""
+    has_old_outputs: bool
+    """Whether it has outputs from before the change of its source."""
+
+
 class UiExtra(msgspec.Struct, frozen=True, kw_only=True):
     """A change in the form that a client shows."""
 
@@ -212,6 +285,8 @@ class UiExtra(msgspec.Struct, frozen=True, kw_only=True):
     """Counts for the whole change."""
     first_changed_line: int
     """1-based line in the new text."""
+    cells: list[CellUiExtra] | msgspec.UnsetType = msgspec.UNSET
+    """For an edit of a notebook: its changes by cells, in order."""
 
 
 class Attachment(msgspec.Struct, frozen=True, kw_only=True):
@@ -338,6 +413,8 @@ class ConfirmEditParams(msgspec.Struct, frozen=True, kw_only=True):
     """What others have changed since the agent read the file, if the edit is applied to their text."""
     session: SessionInfo | msgspec.UnsetType = msgspec.UNSET
     """The session whose edit it is, if it belongs to another client of a shared daemon."""
+    cells: list[CellUiExtra] | msgspec.UnsetType = msgspec.UNSET
+    """For an edit of a notebook: its changes by cells, in order."""
 
 
 class ToolDefinition(msgspec.Struct, frozen=True, kw_only=True):

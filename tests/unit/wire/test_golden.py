@@ -187,9 +187,9 @@ def test_every_failure_has_its_code_on_the_wire() -> None:
 
 
 def _some(field: str) -> object:
-    if field in {"lines", "ranges", "elsewhere"}:
+    if field in {"lines", "ranges", "elsewhere", "same_id"}:
         return ()
-    if field == "relevance":
+    if field in {"relevance", "at_index", "cell_lines"}:
         return None
     if field in {"suggested_place", "diff_since_read", "also_changed_by", "by"}:
         return None
@@ -205,5 +205,6 @@ def _some(field: str) -> object:
         "line",
         "patch_line",
         "timeout_s",
+        "n_cells",
     }
     return 1 if field in numbers else field == "same_strings" or "Some words."

@@ -2,7 +2,7 @@
 
 import pathlib
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from fileops_client.requests.sender import FilePath, Sender, given, path_of
 from fileops_client.tool_result import ToolResult
@@ -25,6 +25,8 @@ class FileRequests(Sender):
         offset: int | None = None,
         limit: int | None = None,
         raw: bool | None = None,
+        cell_id: str | None = None,
+        outputs: Literal["summary", "full", "none"] | None = None,
         session_id: str | None = None,
         timeout_s: float | None = None,
     ) -> ToolResult:
@@ -36,12 +38,22 @@ class FileRequests(Sender):
             limit: how many lines, at least 1; by default all, as far as the server's `limits` allow (2,000 lines,
                 60,000 characters, files of 256 KB). Where lines are left out, `details["next_offset"]` continues.
             raw: return the unchanged text of the lines as `details["text"]`, and no output for a model.
+            cell_id: read only this cell of a notebook.
+            outputs: how much of a notebook's outputs: summed up (default), "full" for one cell, or "none".
             session_id: whose read it is; by default this client's session.
             timeout_s: seconds until the request is cancelled; by default the client's `timeout_s`.
 
         Codes: those of every file, `binary`, `not_regular_file`, `too_large`, `too_many_chars`, `image_unreadable`.
         """
-        params = given(file_path=path_of(file_path), offset=offset, limit=limit, raw=raw, session_id=session_id)
+        params = given(
+            file_path=path_of(file_path),
+            offset=offset,
+            limit=limit,
+            raw=raw,
+            cell_id=cell_id,
+            outputs=outputs,
+            session_id=session_id,
+        )
         return await self._tool("fileops/read", params, timeout_s)
 
     async def write(
@@ -154,6 +166,37 @@ class FileRequests(Sender):
             session_id=session_id,
         )
         return await self._tool("fileops/multiEdit", params, timeout_s)
+
+    async def edit_notebook(
+        self,
+        file_path: FilePath,
+        cells: Sequence[Mapping[str, Any]],
+        *,
+        dry_run: bool | None = None,
+        include_texts: bool | None = None,
+        session_id: str | None = None,
+        timeout_s: float | None = None,
+    ) -> ToolResult:
+        """Change cells of a notebook in order, all or none. The session must have read it.
+
+        Args:
+            file_path: absolute, of an `.ipynb`.
+            cells: the steps of `fileops/editNotebook`, such as {"kind": "source", "cell_id": "c1", "source": "x = 1"}.
+            dry_run: check and preview, but write nothing.
+            include_texts: return the whole text before and after in `details`.
+            session_id: whose edit it is; by default this client's session.
+            timeout_s: seconds until the request is cancelled; by default the client's `timeout_s`.
+
+        Codes: those of `edit`, `notebook_invalid`, `no_cell`, `cell_conflict`.
+        """
+        params = given(
+            file_path=path_of(file_path),
+            cells=[dict(step) for step in cells],
+            dry_run=dry_run,
+            include_texts=include_texts,
+            session_id=session_id,
+        )
+        return await self._tool("fileops/editNotebook", params, timeout_s)
 
     # --- open documents -------------------------------------------------------------------------------------
 

@@ -8,6 +8,7 @@ export type ErrorCode =
   | 'apply_refused'
   | 'approval_timeout'
   | 'binary'
+  | 'cell_conflict'
   | 'command_failed'
   | 'command_timeout'
   | 'connection_lost'
@@ -21,6 +22,7 @@ export type ErrorCode =
   | 'is_directory'
   | 'modified_externally'
   | 'multiple_matches'
+  | 'no_cell'
   | 'no_change'
   | 'no_match'
   | 'not_absolute'
@@ -31,6 +33,7 @@ export type ErrorCode =
   | 'not_recorded'
   | 'not_regular_file'
   | 'notebook'
+  | 'notebook_invalid'
   | 'outside_roots'
   | 'permission_denied'
   | 'plan_changed'
@@ -301,6 +304,80 @@ export interface CancelParams {
   /** The id of the request. */
   id: string | number;
 }
+/** One change of a cell of a notebook, applied to the result of the previous ones. */
+export interface CellStep {
+  /** `edit` replaces a text in a source, `source` all of it; the others are about whole cells. */
+  kind: 'clear_outputs' | 'delete' | 'edit' | 'insert' | 'move' | 'source' | 'type';
+  /** The cell, as a read names it. Of `insert` none; of `clear_outputs` null for all cells. */
+  cell_id?: string | null;
+  /** Of `edit`: the text to replace. */
+  old_string?: string | null;
+  /** Of `edit`: the replacement text. */
+  new_string?: string | null;
+  /** Of `edit`: replace every occurrence; otherwise the text must occur exactly once. */
+  replace_all?: boolean | null;
+  /** Of `edit`: how often the text must occur. All occurrences are replaced. */
+  expected_replacements?: number | null;
+  /** Of `source` and `insert`: the whole source. */
+  source?: string | null;
+  /** Of `insert` and `type`: the type. */
+  cell_type?: ('code' | 'markdown' | 'raw') | null;
+  /** Of `insert` and `move`: the cell after which it goes. */
+  after?: string | null;
+  /** Of `insert` and `move`: the cell before which it goes. */
+  before?: string | null;
+}
+/** How an edit changes one cell of a notebook. */
+export interface CellUiExtra {
+  /** What was done. */
+  kind: 'clear_outputs' | 'delete' | 'edit' | 'insert' | 'move' | 'source' | 'type';
+  /** The name of the cell after it; of all cells together empty. */
+  cell_id: string;
+  /** Its 0-based index after it; of a deleted one, before it; of all cells together -1. */
+  index: number;
+  /** Of a move: the index before it. */
+  old_index: number | null;
+  /** Its type after it. */
+  cell_type: 'code' | 'markdown' | 'raw';
+  /** Unified diff of its source; empty if that does not change. */
+  diff: string;
+  /** The hunks of the diff. */
+  hunks: Hunk[];
+  /** Changed lines of the source. */
+  stats: Stats;
+  /** How many outputs are gone. */
+  outputs_removed: number;
+  /** Whether it has outputs from before the change of its source. */
+  has_old_outputs: boolean;
+}
+/** A cell that a read shows. */
+export interface CellView {
+  /** Its name: its id, or its place if that is not possible. */
+  cell_id: string;
+  /** Its 0-based place. */
+  index: number;
+  /** Its type. */
+  cell_type: 'code' | 'markdown' | 'raw';
+  /** The number of the first line of its source, counted through all sources. */
+  start_line: number;
+  /** The number of its last line; less than `start_line` if its source is empty. */
+  end_line: number;
+  /** The number of its last run; null if it has none. */
+  execution_count: number | null;
+  /** Its outputs, in order. */
+  outputs: OutputView[];
+}
+/** A cell that an edit of a notebook changed. */
+export interface ChangedCell {
+  /** The name of the cell after it; of all cells together empty. */
+  cell_id: string;
+  /** Its type after it. */
+  cell_type: 'code' | 'markdown' | 'raw';
+  /** Its 0-based index after it; of a deleted one, before it. */
+  index: number;
+  /** What was done. */
+  kind: 'clear_outputs' | 'delete' | 'edit' | 'insert' | 'move' | 'source' | 'type';
+}
 /** A file of a change set. */
 export interface ChangedFile {
   /** Whether the open document or the file on disk was changed. */
@@ -324,6 +401,10 @@ export interface ChangedFile {
 export interface ChangesDetails {
   /** Another author who changed the file. */
   also_changed_by?: string;
+  /** For `no_cell`: the id of the cell at the index that the name seems to be. */
+  at_index?: string | null;
+  /** For `no_cell`, `cell_conflict` and `not_read`: the cell as the edit names it. */
+  cell_id?: string;
   /** 0-based index of the change that failed first. */
   change_index?: number;
   /** The author of the change: `external`, `buffer` or a session. */
@@ -342,10 +423,14 @@ export interface ChangesDetails {
   edit_index?: number;
   /** Every failing step of that change. */
   failures?: FailedStepDetails[];
+  /** For `notebook_invalid`: the kind of fault. */
+  fault?: 'cell' | 'encoding' | 'json' | 'no_notebook' | 'too_large' | 'version';
   /** The changed files, in the order of the request. */
   files?: ChangedFile[];
   /** For a `set_conflict`: where the old contents of those files are kept. */
   kept?: string[];
+  /** For `no_cell`: the name of the last cell. */
+  last?: string | null;
   /** With the option `diagnostics`: reports on the session's earlier edits that came after their results. */
   late_diagnostics?: DiagnosticsReport[];
   /** For a `set_conflict`: files with the new content that could not be restored. */
@@ -370,6 +455,8 @@ export interface ChangesDetails {
   reason?: string;
   /** With `freshness` `relevant`: why others' changes were relevant to the edit. */
   relevance?: RelevanceDetails;
+  /** For `no_cell`: the names of the cells that share this id. */
+  same_id?: string[];
   /** The set's id, for `undo`; null if nothing was written. */
   set_id?: string | null;
   /** Where the text was most likely meant; null if nothing is similar. */
@@ -524,6 +611,8 @@ export interface ConfirmEditParams {
   rebased?: RebasedDetails;
   /** The session whose edit it is, if it belongs to another client of a shared daemon. */
   session?: AskingSession;
+  /** For an edit of a notebook: its changes by cells, in order. */
+  cells?: CellUiExtra[];
 }
 /** The user's decision about an edit. */
 export interface ConfirmEditResult {
@@ -930,6 +1019,12 @@ export interface EditDetails {
   also_changed_by?: string;
   /** Where the edit was written; null if it was not. */
   applied_to?: ('buffer' | 'disk') | null;
+  /** For `no_cell`: the id of the cell at the index that the name seems to be. */
+  at_index?: string | null;
+  /** For `no_cell`, `cell_conflict` and `not_read`: the cell as the edit names it. */
+  cell_id?: string;
+  /** For an edit of a notebook: what each step did. */
+  cells?: ChangedCell[];
   /** The author of the change: `external`, `buffer` or a session. */
   changed_by?: string;
   /** How the edit was written. */
@@ -954,8 +1049,12 @@ export interface EditDetails {
   edits?: StepDetails[];
   /** Every failing step. */
   failures?: FailedStepDetails[];
+  /** For `notebook_invalid`: the kind of fault. */
+  fault?: 'cell' | 'encoding' | 'json' | 'no_notebook' | 'too_large' | 'version';
   /** For a `set_conflict`: where the old contents of those files are kept. */
   kept?: string[];
+  /** For `no_cell`: the name of the last cell. */
+  last?: string | null;
   /** With the option `diagnostics`: reports on the session's earlier edits that came after their results. */
   late_diagnostics?: DiagnosticsReport[];
   /** For a `set_conflict`: files with the new content that could not be restored. */
@@ -992,6 +1091,8 @@ export interface EditDetails {
   relevance?: RelevanceDetails;
   /** How many places were replaced. */
   replacements?: number;
+  /** For `no_cell`: the names of the cells that share this id. */
+  same_id?: string[];
   /** The lines that count as read with this answer. */
   shown?: ShownDetails;
   /** Where the text was most likely meant; null if nothing is similar. */
@@ -1004,6 +1105,28 @@ export interface EditDetails {
   syntax?: SyntaxDetails;
   /** The validator that refused the text. */
   validator?: string;
+}
+/** Changes cells of a notebook, all or none. */
+export interface EditNotebookParams {
+  /** The token under which the server reports progress. */
+  workDoneToken?: string | number | null;
+  /** Ignored: results are not sent in parts. */
+  partialResultToken?: string | number | null;
+  /** By default the connection's session `default`; for `fileops/stats`, all sessions. */
+  session_id?: string | null;
+  /** Absolute path of the notebook. */
+  file_path: string;
+  /**
+   * The changes, in order.
+   *
+   * @minItems 1
+   * @maxItems 100
+   */
+  cells: [CellStep, ...CellStep[]];
+  /** Check and preview, but write nothing. */
+  dry_run?: boolean | null;
+  /** Return the whole text before and after in `details`. */
+  include_texts?: boolean | null;
 }
 /** Replaces a text in a file with another. */
 export interface EditParams {
@@ -1336,8 +1459,8 @@ export interface InitializationOptions {
   approval_timeout_s?: number | null;
   /** Whether an edit with an empty `old_string` may fill an empty file. */
   fill_empty_files?: boolean | null;
-  /** Whether edits of notebooks are refused, or made in their text. */
-  notebooks?: ('refuse' | 'text') | null;
+  /** Whether notebooks are read and edited by cells, read as text and not edited, or read and edited as text. */
+  notebooks?: ('cells' | 'refuse' | 'text') | null;
   /** Whether reads of images attach them, or are refused. */
   images?: ('attach' | 'refuse') | null;
   /** Whether the client's model is asked to correct a text that was not found. */
@@ -1598,6 +1721,15 @@ export interface NEntriesResult {
   /** How many entries. */
   n_entries: number;
 }
+/** Why the cells of a notebook are not shown. */
+export interface NotCells {
+  /** The kind of fault. */
+  fault: 'cell' | 'encoding' | 'json' | 'no_notebook' | 'too_large' | 'version';
+  /** The line with the fault; null if it is not known. */
+  line: number | null;
+  /** A clause about it. */
+  reason: string;
+}
 /** What others changed in a file that the session has read. */
 export interface Notice {
   /** The author: `external`, `buffer` or a session. */
@@ -1622,6 +1754,23 @@ export interface OpenedDocument {
   /** The whole text. */
   text: string;
 }
+/** An output of a cell, summed up. */
+export interface OutputView {
+  /** As in the file. */
+  output_type: string;
+  /** Of a stream its name, of an error the exception's. */
+  name?: string;
+  /** Of an error: the exception's text, in one line. */
+  value?: string;
+  /** Other outputs: each MIME type, and how many bytes its data has. */
+  mime_types?: {
+    [k: string]: number;
+  };
+  /** Its first lines, cut. */
+  text?: string[];
+  /** How many lines it has in all. */
+  n_lines?: number;
+}
 /** A place in a document. */
 export interface Position {
   /** 0-based line. */
@@ -1637,7 +1786,7 @@ export interface PreviousDecision {
   change_ids: string[] | null;
   /** Why that could not be merged. */
   reason:
-    | ('count' | 'elsewhere' | 'format' | 'near' | 'no_base' | 'no_match_now' | 'no_match_then' | 'too_large')
+    | ('cell' | 'count' | 'elsewhere' | 'format' | 'near' | 'no_base' | 'no_match_now' | 'no_match_then' | 'too_large')
     | ('another_file' | 'created' | 'deleted');
   /** Lines of the current file that others have changed since. */
   ranges: LineRange[];
@@ -1676,6 +1825,8 @@ export interface Range {
 export interface ReadDetails {
   /** Whether the file begins with a byte order mark. */
   bom?: boolean;
+  /** The cells of a notebook on this page. */
+  cells?: CellView[];
   /** Version of the document in the editor. */
   document_version?: number | null;
   /** The file's encoding. */
@@ -1698,6 +1849,8 @@ export interface ReadDetails {
   newline?: ('\n' | '\r\n' | 'mixed') | null;
   /** Where the next read continues; null at the end of the file. */
   next_offset?: number | null;
+  /** Why the text of a notebook is shown and not its cells. */
+  not_cells?: NotCells;
   /** With the option `notices`: what others changed in files that the session has read. */
   notices?: Notice[];
   /** Size of the file in bytes. */
@@ -1731,6 +1884,10 @@ export interface ReadParams {
   limit?: number | null;
   /** Also return the unchanged text, as `details.text`, for programs. */
   raw?: boolean | null;
+  /** Of a notebook: read only this cell. */
+  cell_id?: string | null;
+  /** Of a notebook: its outputs summed up (`summary`, the default), whole (`full`, with `cell_id`), or `none`. */
+  outputs?: ('full' | 'none' | 'summary') | null;
 }
 /** Every tool's answer, whether it succeeded or failed. */
 export interface ReadResult {
@@ -1924,9 +2081,11 @@ export interface RecoveredFile {
 /** Why a change by others keeps an edit from being applied. */
 export interface RelevanceDetails {
   /** The reason: docs/PROTOCOL.md, R-REL-2, has the conditions. */
-  reason: 'count' | 'elsewhere' | 'format' | 'near' | 'no_base' | 'no_match_now' | 'no_match_then' | 'too_large';
+  reason: 'cell' | 'count' | 'elsewhere' | 'format' | 'near' | 'no_base' | 'no_match_now' | 'no_match_then' | 'too_large';
   /** The lines that others changed. */
   ranges: LineRange[];
+  /** For `cell`: the cell of a notebook that others changed or removed. */
+  cell_id?: string;
 }
 /** Asks for a call and its result in the form that a client shows. */
 export interface RenderParams {
@@ -2101,6 +2260,10 @@ export interface RewindConflict {
 export interface RewindDetails {
   /** Another author who changed the file. */
   also_changed_by?: string;
+  /** For `no_cell`: the id of the cell at the index that the name seems to be. */
+  at_index?: string | null;
+  /** For `no_cell`, `cell_conflict` and `not_read`: the cell as the edit names it. */
+  cell_id?: string;
   /** The author of the change: `external`, `buffer` or a session. */
   changed_by?: string;
   /** What is left, and why. */
@@ -2115,12 +2278,16 @@ export interface RewindDetails {
   dry_run?: boolean;
   /** 0-based index of the failed step. */
   edit_index?: number;
+  /** For `notebook_invalid`: the kind of fault. */
+  fault?: 'cell' | 'encoding' | 'json' | 'no_notebook' | 'too_large' | 'version';
   /** After a failure: the file that could not be written. */
   file_path?: string;
   /** The files that were, or would be, changed. */
   files?: RewoundFile[];
   /** For a `set_conflict`: where the old contents of those files are kept. */
   kept?: string[];
+  /** For `no_cell`: the name of the last cell. */
+  last?: string | null;
   /** With the option `diagnostics`: reports on the session's earlier edits that came after their results. */
   late_diagnostics?: DiagnosticsReport[];
   /** For a `set_conflict`: files with the new content that could not be restored. */
@@ -2149,6 +2316,8 @@ export interface RewindDetails {
   relevance?: RelevanceDetails;
   /** The id of the rewind; null if nothing was written. */
   rewind_id?: string | null;
+  /** For `no_cell`: the names of the cells that share this id. */
+  same_id?: string[];
   /** After a failure: the files that could not be restored. */
   still_undone?: string[];
   /** Where the text was most likely meant; null if nothing is similar. */
@@ -2679,6 +2848,8 @@ export interface UiExtra {
   stats: Stats;
   /** 1-based line in the new text. */
   first_changed_line: number;
+  /** For an edit of a notebook: its changes by cells, in order. */
+  cells?: CellUiExtra[];
 }
 /** Argument of the command `fileops.undo`: exactly one of the keys. */
 export interface UndoArgument {
@@ -2693,6 +2864,10 @@ export interface UndoDetails {
   also_changed_by?: string;
   /** Where the file of the newest edit was written. */
   applied_to?: 'buffer' | 'disk';
+  /** For `no_cell`: the id of the cell at the index that the name seems to be. */
+  at_index?: string | null;
+  /** For `no_cell`, `cell_conflict` and `not_read`: the cell as the edit names it. */
+  cell_id?: string;
   /** The author of the change: `external`, `buffer` or a session. */
   changed_by?: string;
   /** Who rejected the edit. */
@@ -2707,12 +2882,16 @@ export interface UndoDetails {
   edit_id?: string | null;
   /** 0-based index of the failed step. */
   edit_index?: number;
+  /** For `notebook_invalid`: the kind of fault. */
+  fault?: 'cell' | 'encoding' | 'json' | 'no_notebook' | 'too_large' | 'version';
   /** After a failure: the file that failed. `undone` and `files` are what stays undone. */
   file_path?: string;
   /** What happened to each file. */
   files?: UndoneFile[];
   /** For a `set_conflict`: where the old contents of those files are kept. */
   kept?: string[];
+  /** For `no_cell`: the name of the last cell. */
+  last?: string | null;
   /** With the option `diagnostics`: reports on the session's earlier edits that came after their results. */
   late_diagnostics?: DiagnosticsReport[];
   /** For a `set_conflict`: files with the new content that could not be restored. */
@@ -2735,6 +2914,8 @@ export interface UndoDetails {
   reason?: string;
   /** With `freshness` `relevant`: why others' changes were relevant to the edit. */
   relevance?: RelevanceDetails;
+  /** For `no_cell`: the names of the cells that share this id. */
+  same_id?: string[];
   /** Where the text was most likely meant; null if nothing is similar. */
   suggested_place?: SuggestedPlace | null;
   /** The undone edits; empty if the user changed the proposal. */
@@ -3050,6 +3231,10 @@ export interface Requests {
   };
   'fileops/multiEdit': {
     params: MultiEditParams;
+    result: EditResult;
+  };
+  'fileops/editNotebook': {
+    params: EditNotebookParams;
     result: EditResult;
   };
   'fileops/write': {

@@ -9,10 +9,12 @@ from typing import Literal
 from fileops.core.presentation.phrases import counted, lines_named
 from fileops.core.text import cut
 from fileops.model import errors
+from fileops.model.edits import LineRange, Relevance
 from fileops.model.errors import FileOpsError
 from fileops.model.settings import Texts
 
-Tool = Literal["read", "edit", "multi_edit", "write"]
+Tool = Literal["read", "edit", "multi_edit", "write", "edit_notebook"]
+EMPTY_NOTEBOOK = '{"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}'
 
 _USE_PARTS = (
     "Please use offset and limit parameters to read specific portions of the file, or use the `rg` command to "
@@ -36,8 +38,15 @@ def failure_text(error: FileOpsError, tool: Tool, path: str, texts: Texts = SPEC
     """Return the text of a failed tool for the model."""
     advice = _USE_PARTS if texts.read_advice is None else texts.read_advice
     match error:
+        case errors.NotRead(cell_id=str(cell), cell_lines=lines):
+            return f"Cell {cell} has not been read yet. {_read_first(lines)}"
         case errors.NotRead(is_partial=True):
             return "Only a part of the file has been read. Read the whole file before writing to it, or use Edit."
+        case errors.ModifiedExternally(relevance=Relevance(cell_id=str(cell))):
+            return (
+                f"Cell {cell} was changed or removed since you read it. Other cells can still be edited. Read the "
+                "notebook again before you change this one."
+            )
         case errors.NotRead():
             return "File has not been read yet. Read it first before writing to it."
         case errors.ModifiedExternally():
@@ -50,12 +59,20 @@ def failure_text(error: FileOpsError, tool: Tool, path: str, texts: Texts = SPEC
             return f"<tool_use_error>{error_text(error, tool, path, texts)}</tool_use_error>"
 
 
+def _read_first(lines: LineRange | None) -> str:
+    return "Read it first." if lines is None else f"Read {lines_named((lines,))} first."
+
+
 def error_text(error: FileOpsError, tool: Tool, path: str, texts: Texts = SPECIFIED) -> str:
     match error:
+        case errors.FileMissing() if tool == "edit_notebook":
+            return f"File does not exist. A new notebook without cells is a file with the text {EMPTY_NOTEBOOK}"
         case errors.FileMissing():
             return "File does not exist."
         case errors.IsDirectory():
             return f"Illegal operation on a directory. {tool}"
+        case errors.NoMatch(old_string=old) if tool == "edit_notebook":
+            return f"String to replace not found in the source of the cell.\nString: {old}"
         case errors.NoMatch(old_string=old):
             return f"String to replace not found in file.\nString: {old}"
         case errors.HunkNotFound(anchor=None, elsewhere=(), is_whole_text=False, old_string=old):
@@ -65,6 +82,8 @@ def error_text(error: FileOpsError, tool: Tool, path: str, texts: Texts = SPECIF
                 f"{failure_message(error)} Add lines above or below the change to it, or name the class or function "
                 f"after '@@'.\nLines:\n{old}"
             )
+        case errors.NoChange() if tool == "edit_notebook":
+            return "No changes to make: the notebook is so already."
         case errors.NoChange():
             return "No changes to make: old_string and new_string are exactly the same."
         case errors.AlreadyExists():
@@ -191,10 +210,26 @@ def failure_message(error: FileOpsError) -> str:
             return f"The image cannot be read: {reason}."
         case errors.NotebookFile():
             return "The file is a Jupyter notebook, which is not edited as text."
+        case errors.NotebookInvalid(reason=reason, line=line):
+            where = "" if line is None else f" (line {line})"
+            return f"The cells of the notebook cannot be edited: {reason}{where}."
+        case errors.CellNotFound(cell_id="", last=last):
+            where = "" if last is None else f' The last cell is "{last}".'
+            return f"The edit names no cell: say after which one, by its id.{where}"
+        case errors.CellNotFound(cell_id=cell_id, same_id=same) if same:
+            return f'{len(same)} cells have the id "{cell_id}". Use instead one of: {", ".join(same)}.'
+        case errors.CellNotFound(cell_id=cell_id, at_index=str(name)):
+            return f'No cell has the id "{cell_id}". The cell at this index has the id "{name}": use that.'
+        case errors.CellNotFound(cell_id=cell_id, n_cells=n):
+            return f'No cell has the id "{cell_id}". The notebook has {counted(n, "cell")}; read it to see their ids.'
+        case errors.CellConflict(cell_id=cell_id, reason=reason):
+            return f"Cell {cell_id} cannot be changed in this way: {reason}."
         case errors.TooLarge(size_bytes=size, max_kb=max_kb):
             return f"The file has {size / 1024:.1f} KB; {max_kb} KB may be read without offset and limit."
         case errors.TooManyChars(n_chars=n, max_chars=max_chars):
             return f"The selected lines have {n} characters; {max_chars} may be read at once."
+        case errors.NotRead(cell_id=str(cell), lines=lines):
+            return f"Cell {cell} has not been read yet. {_read_first(lines)}"
         case errors.NotRead(is_partial=True):
             return "Only a part of the file was read in this session before the whole was to be written."
         case errors.NotRead():

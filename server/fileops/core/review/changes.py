@@ -37,7 +37,8 @@ def changes_of(plan: Plan, check: Check = unchecked) -> tuple[ReviewChange, ...]
     data, fmt = plan.snapshot.data, plan.format
     changes: list[ReviewChange] = []
     left = MAX_DIFF_BYTES
-    for run in _joined(_runs(plan, check), data, fmt):
+    # A part of the change of a cell may be no JSON, so the whole change is one part.
+    for run in _joined(_runs(plan, check), data, fmt, as_one=bool(plan.cells)):
         old, new = data[run.start : run.end], b"".join(run.new)
         left -= len(old) + len(new)
         digest = xxhash.xxh3_64_hexdigest(b"%d\0%b%b" % (len(old), old, new))
@@ -98,14 +99,14 @@ def _changed_pairs(region: Region) -> Iterator[tuple[int, int]]:
             first = at + 1
 
 
-def _joined(runs: Iterator[_Run], data: bytes, fmt: TextFormat) -> Iterator[_Run]:
+def _joined(runs: Iterator[_Run], data: bytes, fmt: TextFormat, *, as_one: bool = False) -> Iterator[_Run]:
     """Combine runs that touch, because two splices may change neighbouring lines; and all from the last one on."""
     last: _Run | None = None
     n_yielded = 0
     for run in runs:
         if last is None:
             last = run
-        elif run.start == last.end or n_yielded == MAX_CHANGES - 1:
+        elif as_one or run.start == last.end or n_yielded == MAX_CHANGES - 1:
             between = data[last.end : run.start]
             n_between = count_newlines(between, fmt)
             last.new += (between, *run.new)

@@ -9,8 +9,14 @@ from msgspec.structs import replace
 
 from fileops.concurrency.cancellation import CancelToken
 from fileops.core import text
+from fileops.core.notebook.cell_page import MAX_IMAGES, images_of, page_of
+from fileops.core.notebook.cell_plan import cell_of
+from fileops.core.notebook.cells import MAX_BYTES as MAX_NOTEBOOK_BYTES
+from fileops.core.notebook.cells import Notebook, is_notebook_path, parse
+from fileops.core.notebook.known_cells import cells_of_read
 from fileops.core.presentation import outputs
 from fileops.core.presentation.failures import failure_text
+from fileops.core.presentation.notebook_texts import not_cells_text
 from fileops.core.roots import Roots
 from fileops.core.text import newline_of, rfind_aligned
 from fileops.core.windows.numbered import WindowReader
@@ -21,12 +27,14 @@ from fileops.model.errors import (
     FileMissing,
     FileOpsError,
     ImageUnreadable,
+    NotebookInvalid,
     TooLarge,
     TooManyChars,
 )
-from fileops.model.files import ReadProof, TextFormat
+from fileops.model.files import NewlineStyle, ReadProof, Stamp, TextFormat
+from fileops.model.notebooks import CellsPage
 from fileops.model.requests import ReadRequest
-from fileops.model.results import ReadResult, Window
+from fileops.model.results import ImageContent, ReadResult, Window
 from fileops.model.settings import Settings, Texts
 from fileops.ports import ContentStream, FileSystem, ImageDetector
 from fileops.service.paths import with_canonical_path
@@ -60,7 +68,7 @@ class ReadOperation(Struct, frozen=True):
         """Read on the event loop if there is nothing to wait for; otherwise return None, without any effect."""
         path = request.file_path
         stream = self.fs.try_open_cached(path)
-        if stream is None:
+        if stream is None or is_notebook_path(path):
             return None
         with stream:
             if roots is not None and not roots.contains(path):
@@ -97,13 +105,20 @@ class ReadOperation(Struct, frozen=True):
             and (file_type := self.detector.detect(canonical, chunk)) is not None
         ):
             return self._read_image(canonical, stream, chunk, file_type, request, token)
+        if is_notebook_path(canonical) and stamp.size_bytes <= MAX_NOTEBOOK_BYTES:
+            return self._read_notebook(canonical, stream, chunk, fmt, request, token)
+        not_cells = None
+        if is_notebook_path(canonical):
+            not_cells = NotebookInvalid(fault="too_large", reason=f"it has over {MAX_NOTEBOOK_BYTES >> 20} MB")
+        if request.cell_id is not None:
+            raise not_cells or NotebookInvalid(fault="no_notebook", reason="its name does not end in .ipynb")
         if whole and stamp.size_bytes > limits.max_file_kb * 1024:
             to_read = self.refused_places.lines_in(request.session_id, canonical, stamp)
             raise TooLarge(size_bytes=stamp.size_bytes, max_kb=limits.max_file_kb, to_read=to_read)
         if is_binary:
             raise BinaryFile
         window, digest, content = self._window(stream, chunk, fmt, request, token)
-        output = "" if request.raw else _output(window, self.settings.texts)
+        output = "" if request.raw else self._text_output(window, not_cells)
         _require_fits(output, request.max_output_bytes)
         read_proof = ReadProof(
             session_id=request.session_id,
@@ -128,7 +143,15 @@ class ReadOperation(Struct, frozen=True):
             encoding=stream.encoding,
             is_raw=request.raw,
             read_proof=read_proof,
+            not_cells=not_cells if self.settings.notebooks == "cells" else None,
         )
+
+    def _text_output(self, window: Window, not_cells: NotebookInvalid | None) -> str:
+        """Return the text for the model. not_cells: why the cells of a notebook are not shown."""
+        output = _output(window, self.settings.texts)
+        if not_cells is None or self.settings.notebooks != "cells":
+            return output
+        return f"{not_cells_text(not_cells)}\n{output}"
 
     def _read_image(
         self,
@@ -170,6 +193,124 @@ class ReadOperation(Struct, frozen=True):
             document_version=stream.version,
             read_proof=read_proof,
         )
+
+    def _read_notebook(
+        self,
+        canonical: str,
+        stream: ContentStream,
+        chunk: bytes,
+        fmt: TextFormat,
+        request: ReadRequest,
+        token: CancelToken,
+    ) -> ReadResult:
+        """Read the cells, or the text if it is asked for, or if the file has a fault.
+
+        All of the file is read, so that what the session knows of each cell is known. Raises: NotebookInvalid (a cell
+        is asked for), CellNotFound, TooLarge, TooManyChars, BinaryFile.
+        """
+        chunks = list[bytes]()
+        while chunk:
+            token.check()
+            chunks.append(chunk)
+            chunk = stream.read(CHUNK_BYTES)
+        data = b"".join(chunks)
+        self.freshness.keep_bases()  # for the report of others' changes, when an edit is made on the present file
+        notebook, fault, page = None, None, None
+        try:
+            notebook = parse(data)
+        except NotebookInvalid as invalid:
+            fault = invalid
+        if request.cell_id is not None and fault is not None:
+            raise fault
+        if (
+            notebook is not None
+            and not request.raw
+            and (self.settings.notebooks == "cells" or request.cell_id is not None)
+        ):
+            page = self._page(notebook, request)
+            window = _window_of(page, text.newline_style(data, fmt), fmt)
+            output = _output(window, self.settings.texts)
+        else:
+            window = self._text_window(canonical, stream.stamp, data, fmt, request)
+            output = "" if request.raw else self._text_output(window, fault)
+        _require_fits(output, request.max_output_bytes)
+        cells = None
+        if notebook is not None:
+            shown = {cell.name for cell in notebook.cells if window.is_whole} if page is None else page.shown
+            cells = cells_of_read(notebook, shown)
+        read_proof = ReadProof(
+            session_id=request.session_id,
+            given_path=request.file_path,
+            path=canonical,
+            stamp=stream.stamp,
+            taken_ns=stream.taken_ns,
+            digest=content_digest(data),
+            source=stream.source,
+            version=stream.version,
+            content=data if len(data) <= MAX_BASE_BYTES else None,
+            is_whole=window.is_whole,
+            cells=cells,
+        )
+        return ReadResult(
+            output=output,
+            window=window,
+            format=fmt,
+            size_bytes=stream.stamp.size_bytes,
+            mtime_ns=stream.stamp.mtime_ns,
+            source=stream.source,
+            document_version=stream.version,
+            encoding=stream.encoding,
+            is_raw=request.raw,
+            read_proof=read_proof,
+            page=page,
+            pictures=() if page is None or request.outputs != "full" else self._pictures(notebook, request),
+            not_cells=fault if self.settings.notebooks == "cells" else None,
+        )
+
+    def _page(self, notebook: Notebook, request: ReadRequest) -> CellsPage:
+        """Raises: CellNotFound, TooManyChars."""
+        limits = self.settings.limits
+        page = page_of(
+            notebook,
+            request.offset,
+            request.limit,
+            limits,
+            cell=None if request.cell_id is None else cell_of(notebook, request.cell_id),
+            outputs=request.outputs,
+        )
+        if page.n_chars > limits.max_chars:
+            raise TooManyChars(n_chars=page.n_chars, max_chars=limits.max_chars)
+        return page
+
+    def _text_window(self, canonical: str, stamp: Stamp, data: bytes, fmt: TextFormat, request: ReadRequest) -> Window:
+        """Raises: TooLarge, TooManyChars, BinaryFile."""
+        if request.offset is None and request.limit is None and len(data) > self.settings.limits.max_file_kb * 1024:
+            to_read = self.refused_places.lines_in(request.session_id, canonical, stamp)
+            raise TooLarge(size_bytes=len(data), max_kb=self.settings.limits.max_file_kb, to_read=to_read)
+        if text.is_binary(data, fmt):
+            raise BinaryFile
+        reader = self._reader(request, fmt)
+        reader.feed(data)
+        window = reader.finish()
+        if window.total_lines is None:
+            window = replace(window, total_lines=text.count_lines(data, fmt))
+        return window
+
+    def _pictures(self, notebook: Notebook | None, request: ReadRequest) -> tuple[ImageContent, ...]:
+        """Return the images of the one cell that is read; those that cannot be shown are left out."""
+        if notebook is None or request.cell_id is None or self.settings.images != "attach":
+            return ()
+        pictures = list[ImageContent]()
+        for data in images_of(cell_of(notebook, request.cell_id)):
+            file_type = self.detector.detect("", data)
+            try:
+                if file_type is not None and len(data) <= images.MAX_FILE_BYTES:
+                    pictures.append(images.picture_of(data, file_type))
+            except ImageUnreadable:
+                continue
+            if len(pictures) == MAX_IMAGES:
+                break
+        return tuple(pictures)
 
     def _window(
         self, stream: ContentStream, chunk: bytes, fmt: TextFormat, request: ReadRequest, token: CancelToken
@@ -252,6 +393,23 @@ class ReadOperation(Struct, frozen=True):
             start_line=start_line,
             start_offset=start_offset,
         )
+
+
+def _window_of(page: CellsPage, newline: NewlineStyle | None, fmt: TextFormat) -> Window:
+    return Window(
+        text=page.text,
+        start_line=page.start_line,
+        end_line=page.end_line,
+        total_lines=page.total_lines,
+        next_offset=page.next_offset,
+        n_lines_hidden=0,
+        n_chars=page.n_chars,
+        newline=newline,
+        format=fmt,
+        past_end=page.start_line > max(1, page.total_lines),
+        at_end=page.next_offset is None,
+        is_whole=page.is_whole,
+    )
 
 
 def _failed(request: ReadRequest, error: FileOpsError, texts: Texts) -> ReadResult:

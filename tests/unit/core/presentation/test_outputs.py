@@ -141,6 +141,7 @@ def _made(failure: type[FileOpsError]) -> FileOpsError:
         "characters": "\udc80", "timeout_s": 600.0, "strategy": "s", "processor": "p", "validator": "v", "where": "sftp://host",
         "source": P, "rule": "ask", "n_waiting": 32, "files": (P,), "line": 3, "patch_line": 3,
         "explanation": "no such turn", "n_files": 1001, "max_files": 1000,
+        "fault": "It has a fault.", "cell_id": "c1", "same_id": (), "at_index": None, "n_cells": 2, "last": "c2",
     }  # fmt: skip
     names = failure.__dataclass_fields__  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType, reportUnknownVariableType]
     return failure(**{name: fields[name] for name in names if name in fields})  # pyright: ignore[reportUnknownVariableType]

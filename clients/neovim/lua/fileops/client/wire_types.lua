@@ -118,6 +118,45 @@
 ---@field label string The name for people.
 ---@field candidates (fileops.wire.BySession|fileops.wire.ByCommand|fileops.wire.ByPerson|fileops.wire.ByOutside)[] The possible authors.
 
+---@class (exact) fileops.wire.CellStep One change of a cell of a notebook, applied to the result of the previous ones.
+---@field kind 'clear_outputs'|'delete'|'edit'|'insert'|'move'|'source'|'type' `edit` replaces a text in a source, `source` all of it; the others are about whole cells.
+---@field cell_id? string The cell, as a read names it. Of `insert` none; of `clear_outputs` null for all cells.
+---@field old_string? string Of `edit`: the text to replace.
+---@field new_string? string Of `edit`: the replacement text.
+---@field replace_all? boolean Of `edit`: replace every occurrence; otherwise the text must occur exactly once.
+---@field expected_replacements? integer Of `edit`: how often the text must occur. All occurrences are replaced.
+---@field source? string Of `source` and `insert`: the whole source.
+---@field cell_type? 'code'|'markdown'|'raw' Of `insert` and `type`: the type.
+---@field after? string Of `insert` and `move`: the cell after which it goes.
+---@field before? string Of `insert` and `move`: the cell before which it goes.
+
+---@class (exact) fileops.wire.CellUiExtra How an edit changes one cell of a notebook.
+---@field kind 'clear_outputs'|'delete'|'edit'|'insert'|'move'|'source'|'type' What was done.
+---@field cell_id string The name of the cell after it; of all cells together empty.
+---@field index integer Its 0-based index after it; of a deleted one, before it; of all cells together -1.
+---@field old_index? integer Of a move: the index before it.
+---@field cell_type 'code'|'markdown'|'raw' Its type after it.
+---@field diff string Unified diff of its source; empty if that does not change.
+---@field hunks fileops.wire.Hunk[] The hunks of the diff.
+---@field stats fileops.wire.Stats Changed lines of the source.
+---@field outputs_removed integer How many outputs are gone.
+---@field has_old_outputs boolean Whether it has outputs from before the change of its source.
+
+---@class (exact) fileops.wire.CellView A cell that a read shows.
+---@field cell_id string Its name: its id, or its place if that is not possible.
+---@field index integer Its 0-based place.
+---@field cell_type 'code'|'markdown'|'raw' Its type.
+---@field start_line integer The number of the first line of its source, counted through all sources.
+---@field end_line integer The number of its last line; less than `start_line` if its source is empty.
+---@field execution_count? integer The number of its last run; null if it has none.
+---@field outputs fileops.wire.OutputView[] Its outputs, in order.
+
+---@class (exact) fileops.wire.ChangedCell A cell that an edit of a notebook changed.
+---@field cell_id string The name of the cell after it; of all cells together empty.
+---@field cell_type 'code'|'markdown'|'raw' Its type after it.
+---@field index integer Its 0-based index after it; of a deleted one, before it.
+---@field kind 'clear_outputs'|'delete'|'edit'|'insert'|'move'|'source'|'type' What was done.
+
 ---@class (exact) fileops.wire.ChangedFile A file of a change set.
 ---@field applied_to 'buffer'|'disk' Whether the open document or the file on disk was changed.
 ---@field edit_id? string The edit's id in the history; null until it is applied.
@@ -130,6 +169,8 @@
 
 ---@class (exact) fileops.wire.ChangesDetails Details of a change set or a patch. The outcome decides which keys are present.
 ---@field also_changed_by? string Another author who changed the file.
+---@field at_index? string For `no_cell`: the id of the cell at the index that the name seems to be.
+---@field cell_id? string For `no_cell`, `cell_conflict` and `not_read`: the cell as the edit names it.
 ---@field change_index? integer 0-based index of the change that failed first.
 ---@field changed_by? string The author of the change: `external`, `buffer` or a session.
 ---@field decided_by? fileops.wire.DecidedByDetails Who rejected the edit.
@@ -139,8 +180,10 @@
 ---@field dry_run? boolean Whether it was a dry run, which writes nothing.
 ---@field edit_index? integer 0-based index of the failed step.
 ---@field failures? fileops.wire.FailedStepDetails[] Every failing step of that change.
+---@field fault? 'cell'|'encoding'|'json'|'no_notebook'|'too_large'|'version' For `notebook_invalid`: the kind of fault.
 ---@field files? fileops.wire.ChangedFile[] The changed files, in the order of the request.
 ---@field kept? string[] For a `set_conflict`: where the old contents of those files are kept.
+---@field last? string For `no_cell`: the name of the last cell.
 ---@field late_diagnostics? fileops.wire.DiagnosticsReport[] With the option `diagnostics`: reports on the session's earlier edits that came after their results.
 ---@field left? string[] For a `set_conflict`: files with the new content that could not be restored.
 ---@field match_lines? integer[] 1-based lines where the text was found.
@@ -153,6 +196,7 @@
 ---@field ranges? fileops.wire.LineRange[] For an `undo_conflict`: the lines that the undo would have to overwrite.
 ---@field reason? string The reason of the processor or validator, or of an `undo_conflict`.
 ---@field relevance? fileops.wire.RelevanceDetails With `freshness` `relevant`: why others' changes were relevant to the edit.
+---@field same_id? string[] For `no_cell`: the names of the cells that share this id.
 ---@field set_id? string The set's id, for `undo`; null if nothing was written.
 ---@field suggested_place? fileops.wire.SuggestedPlace Where the text was most likely meant; null if nothing is similar.
 ---@field suggestion_texts? string[] The texts for the model about all failing changes, most important first.
@@ -205,6 +249,7 @@
 ---@field proposed_label string The label for `proposed_text`.
 ---@field rebased? fileops.wire.RebasedDetails What others have changed since the agent read the file, if the edit is applied to their text.
 ---@field session? fileops.wire.AskingSession The session whose edit it is, if it belongs to another client of a shared daemon.
+---@field cells? fileops.wire.CellUiExtra[] For an edit of a notebook: its changes by cells, in order.
 
 ---@class (exact) fileops.wire.ConfirmEditResult The user's decision about an edit.
 ---@field outcome 'cancel'|'modify'|'proceed_always'|'proceed_once' The decision.
@@ -395,6 +440,9 @@
 ---@class (exact) fileops.wire.EditDetails Details of an edit, a multi-edit or a write. The outcome decides which keys are present.
 ---@field also_changed_by? string Another author who changed the file.
 ---@field applied_to? 'buffer'|'disk' Where the edit was written; null if it was not.
+---@field at_index? string For `no_cell`: the id of the cell at the index that the name seems to be.
+---@field cell_id? string For `no_cell`, `cell_conflict` and `not_read`: the cell as the edit names it.
+---@field cells? fileops.wire.ChangedCell[] For an edit of a notebook: what each step did.
 ---@field changed_by? string The author of the change: `external`, `buffer` or a session.
 ---@field commit? fileops.wire.CommitDetails How the edit was written.
 ---@field corrected? fileops.wire.CorrectedStep[] Strings that replaced the given ones.
@@ -407,7 +455,9 @@
 ---@field edit_index? integer 0-based index of the failed step.
 ---@field edits? fileops.wire.StepDetails[] For a multi-edit: the outcome of each step.
 ---@field failures? fileops.wire.FailedStepDetails[] Every failing step.
+---@field fault? 'cell'|'encoding'|'json'|'no_notebook'|'too_large'|'version' For `notebook_invalid`: the kind of fault.
 ---@field kept? string[] For a `set_conflict`: where the old contents of those files are kept.
+---@field last? string For `no_cell`: the name of the last cell.
 ---@field late_diagnostics? fileops.wire.DiagnosticsReport[] With the option `diagnostics`: reports on the session's earlier edits that came after their results.
 ---@field left? string[] For a `set_conflict`: files with the new content that could not be restored.
 ---@field match? string How the text was found: `exact` only if all of it was.
@@ -426,12 +476,20 @@
 ---@field rebased? fileops.wire.RebasedDetails With `freshness` `relevant`: what others had changed in the file.
 ---@field relevance? fileops.wire.RelevanceDetails With `freshness` `relevant`: why others' changes were relevant to the edit.
 ---@field replacements? integer How many places were replaced.
+---@field same_id? string[] For `no_cell`: the names of the cells that share this id.
 ---@field shown? fileops.wire.ShownDetails The lines that count as read with this answer.
 ---@field suggested_place? fileops.wire.SuggestedPlace Where the text was most likely meant; null if nothing is similar.
 ---@field suggestion_texts? string[] The texts for the model, most important first.
 ---@field suggestions? fileops.wire.SuggestionDetails[] What to send instead of the failed steps, best first.
 ---@field syntax? fileops.wire.SyntaxDetails The syntax errors of a file that had none before the edit.
 ---@field validator? string The validator that refused the text.
+
+---@class (exact) fileops.wire.EditNotebookParams Changes cells of a notebook, all or none.
+---@field session_id? string By default the connection's session `default`; for `fileops/stats`, all sessions.
+---@field file_path string Absolute path of the notebook.
+---@field cells fileops.wire.CellStep[] The changes, in order.
+---@field dry_run? boolean Check and preview, but write nothing.
+---@field include_texts? boolean Return the whole text before and after in `details`.
 
 ---@class (exact) fileops.wire.EditParams Replaces a text in a file with another.
 ---@field session_id? string By default the connection's session `default`; for `fileops/stats`, all sessions.
@@ -493,7 +551,7 @@
 ---@field before_text? string The text before; null over 1 MB, or if it is not kept.
 ---@field after_text? string The text after; null over 1 MB, or if it is not kept.
 
----@alias fileops.wire.ErrorCode 'already_exists'|'apply_refused'|'approval_timeout'|'binary'|'command_failed'|'command_timeout'|'connection_lost'|'consent_unavailable'|'count_mismatch'|'disk_full'|'image_unreadable'|'invalid_patch'|'invalid_pattern'|'io_error'|'is_directory'|'modified_externally'|'multiple_matches'|'no_change'|'no_match'|'not_absolute'|'not_encodable'|'not_found'|'not_permitted'|'not_read'|'not_recorded'|'not_regular_file'|'notebook'|'outside_roots'|'permission_denied'|'plan_changed'|'processing_failed'|'rejected'|'set_conflict'|'set_unsupported'|'strategy_failed'|'too_large'|'too_many_chars'|'too_many_files'|'too_many_reviews'|'undecided'|'undo_conflict'|'unknown_target'|'validation_failed' Why a tool failed.
+---@alias fileops.wire.ErrorCode 'already_exists'|'apply_refused'|'approval_timeout'|'binary'|'cell_conflict'|'command_failed'|'command_timeout'|'connection_lost'|'consent_unavailable'|'count_mismatch'|'disk_full'|'image_unreadable'|'invalid_patch'|'invalid_pattern'|'io_error'|'is_directory'|'modified_externally'|'multiple_matches'|'no_cell'|'no_change'|'no_match'|'not_absolute'|'not_encodable'|'not_found'|'not_permitted'|'not_read'|'not_recorded'|'not_regular_file'|'notebook'|'notebook_invalid'|'outside_roots'|'permission_denied'|'plan_changed'|'processing_failed'|'rejected'|'set_conflict'|'set_unsupported'|'strategy_failed'|'too_large'|'too_many_chars'|'too_many_files'|'too_many_reviews'|'undecided'|'undo_conflict'|'unknown_target'|'validation_failed' Why a tool failed.
 
 ---@class (exact) fileops.wire.ErrorStats Calls that ended in an error of any kind; a cancelled call does not count.
 ---@field n integer How many.
@@ -589,7 +647,7 @@
 ---@field approval_mode? 'auto_edit'|'default'|'yolo' How often the user is asked about edits.
 ---@field approval_timeout_s? number How many seconds a question to the user waits.
 ---@field fill_empty_files? boolean Whether an edit with an empty `old_string` may fill an empty file.
----@field notebooks? 'refuse'|'text' Whether edits of notebooks are refused, or made in their text.
+---@field notebooks? 'cells'|'refuse'|'text' Whether notebooks are read and edited by cells, read as text and not edited, or read and edited as text.
 ---@field images? 'attach'|'refuse' Whether reads of images attach them, or are refused.
 ---@field correction? boolean Whether the client's model is asked to correct a text that was not found.
 ---@field correction_timeout_s? number How many seconds such a question waits.
@@ -693,6 +751,11 @@
 ---@class (exact) fileops.wire.NEntriesResult How much was changed in the record.
 ---@field n_entries integer How many entries.
 
+---@class (exact) fileops.wire.NotCells Why the cells of a notebook are not shown.
+---@field fault 'cell'|'encoding'|'json'|'no_notebook'|'too_large'|'version' The kind of fault.
+---@field line? integer The line with the fault; null if it is not known.
+---@field reason string A clause about it.
+
 ---@class (exact) fileops.wire.Notice What others changed in a file that the session has read.
 ---@field changed_by string The author: `external`, `buffer` or a session.
 ---@field diff? string The first lines of the hunks; null if there are none to show.
@@ -700,14 +763,23 @@
 ---@field kind 'edited'|'gone'|'modified'|'unsaved' What happened to the file.
 ---@field truncated boolean Whether lines of the diff were left out.
 
+---@class (exact) fileops.wire.OutputView An output of a cell, summed up.
+---@field output_type string As in the file.
+---@field name? string Of a stream its name, of an error the exception's.
+---@field value? string Of an error: the exception's text, in one line.
+---@field mime_types? table<string, integer> Other outputs: each MIME type, and how many bytes its data has.
+---@field text? string[] Its first lines, cut.
+---@field n_lines? integer How many lines it has in all.
+
 ---@class (exact) fileops.wire.PreviousDecision What a person had decided before the file changed. They have to decide again.
 ---@field text? string The whole text that they wanted; null over 1 MB.
 ---@field change_ids? string[] The changes that they accepted; null if they accepted all, or wrote a text.
----@field reason 'count'|'elsewhere'|'format'|'near'|'no_base'|'no_match_now'|'no_match_then'|'too_large'|'another_file'|'created'|'deleted' Why that could not be merged.
+---@field reason 'cell'|'count'|'elsewhere'|'format'|'near'|'no_base'|'no_match_now'|'no_match_then'|'too_large'|'another_file'|'created'|'deleted' Why that could not be merged.
 ---@field ranges fileops.wire.LineRange[] Lines of the current file that others have changed since.
 
 ---@class (exact) fileops.wire.ReadDetails Details of a read. The keys from `mime_type` to `n_frames` describe an image.
 ---@field bom? boolean Whether the file begins with a byte order mark.
+---@field cells? fileops.wire.CellView[] The cells of a notebook on this page.
 ---@field document_version? integer Version of the document in the editor.
 ---@field encoding? string The file's encoding.
 ---@field end_line? integer 1-based number of the last line shown.
@@ -719,6 +791,7 @@
 ---@field n_lines_hidden? integer How many selected lines were left out.
 ---@field newline? '\n'|'\r\n'|'mixed' The file's line ends; null if there are none.
 ---@field next_offset? integer Where the next read continues; null at the end of the file.
+---@field not_cells? fileops.wire.NotCells Why the text of a notebook is shown and not its cells.
 ---@field notices? fileops.wire.Notice[] With the option `notices`: what others changed in files that the session has read.
 ---@field size_bytes? integer Size of the file in bytes.
 ---@field source? 'buffer'|'disk' Whether the text is from the disk or from an open document.
@@ -734,6 +807,8 @@
 ---@field offset? integer 1-based number of the first line; values below 1 count as 1.
 ---@field limit? integer How many lines; by default as many as the option `limits` allows.
 ---@field raw? boolean Also return the unchanged text, as `details.text`, for programs.
+---@field cell_id? string Of a notebook: read only this cell.
+---@field outputs? 'full'|'none'|'summary' Of a notebook: its outputs summed up (`summary`, the default), whole (`full`, with `cell_id`), or `none`.
 
 ---@class (exact) fileops.wire.ReadResult Every tool's answer, whether it succeeded or failed.
 ---@field status 'error'|'success' Whether it succeeded.
@@ -833,8 +908,9 @@
 ---@field kept_as? string Where the old content is kept, if the file was left.
 
 ---@class (exact) fileops.wire.RelevanceDetails Why a change by others keeps an edit from being applied.
----@field reason 'count'|'elsewhere'|'format'|'near'|'no_base'|'no_match_now'|'no_match_then'|'too_large' The reason: docs/PROTOCOL.md, R-REL-2, has the conditions.
+---@field reason 'cell'|'count'|'elsewhere'|'format'|'near'|'no_base'|'no_match_now'|'no_match_then'|'too_large' The reason: docs/PROTOCOL.md, R-REL-2, has the conditions.
 ---@field ranges fileops.wire.LineRange[] The lines that others changed.
+---@field cell_id? string For `cell`: the cell of a notebook that others changed or removed.
 
 ---@class (exact) fileops.wire.RenderParams Asks for a call and its result in the form that a client shows.
 ---@field method string The method of a request, or a tool's name.
@@ -920,6 +996,8 @@
 
 ---@class (exact) fileops.wire.RewindDetails What a rewind did, or would do.
 ---@field also_changed_by? string Another author who changed the file.
+---@field at_index? string For `no_cell`: the id of the cell at the index that the name seems to be.
+---@field cell_id? string For `no_cell`, `cell_conflict` and `not_read`: the cell as the edit names it.
 ---@field changed_by? string The author of the change: `external`, `buffer` or a session.
 ---@field conflicts? fileops.wire.RewindConflict[] What is left, and why.
 ---@field decided_by? fileops.wire.DecidedByDetails Who rejected the edit.
@@ -927,9 +1005,11 @@
 ---@field diff_since_read? string What changed since the read; null if the content that was read is no longer known.
 ---@field dry_run? boolean Whether it was a preview, which writes nothing.
 ---@field edit_index? integer 0-based index of the failed step.
+---@field fault? 'cell'|'encoding'|'json'|'no_notebook'|'too_large'|'version' For `notebook_invalid`: the kind of fault.
 ---@field file_path? string After a failure: the file that could not be written.
 ---@field files? fileops.wire.RewoundFile[] The files that were, or would be, changed.
 ---@field kept? string[] For a `set_conflict`: where the old contents of those files are kept.
+---@field last? string For `no_cell`: the name of the last cell.
 ---@field late_diagnostics? fileops.wire.DiagnosticsReport[] With the option `diagnostics`: reports on the session's earlier edits that came after their results.
 ---@field left? string[] For a `set_conflict`: files with the new content that could not be restored.
 ---@field match_lines? integer[] 1-based lines where the text was found.
@@ -944,6 +1024,7 @@
 ---@field reason? string The reason of the processor or validator, or of an `undo_conflict`.
 ---@field relevance? fileops.wire.RelevanceDetails With `freshness` `relevant`: why others' changes were relevant to the edit.
 ---@field rewind_id? string The id of the rewind; null if nothing was written.
+---@field same_id? string[] For `no_cell`: the names of the cells that share this id.
 ---@field still_undone? string[] After a failure: the files that could not be restored.
 ---@field suggested_place? fileops.wire.SuggestedPlace Where the text was most likely meant; null if nothing is similar.
 ---@field validator? string The validator that refused the text.
@@ -1164,10 +1245,13 @@
 ---@field hunks fileops.wire.Hunk[] The hunks of the diff.
 ---@field stats fileops.wire.Stats Counts for the whole change.
 ---@field first_changed_line integer 1-based line in the new text.
+---@field cells? fileops.wire.CellUiExtra[] For an edit of a notebook: its changes by cells, in order.
 
 ---@class (exact) fileops.wire.UndoDetails Details of an undo.
 ---@field also_changed_by? string Another author who changed the file.
 ---@field applied_to? 'buffer'|'disk' Where the file of the newest edit was written.
+---@field at_index? string For `no_cell`: the id of the cell at the index that the name seems to be.
+---@field cell_id? string For `no_cell`, `cell_conflict` and `not_read`: the cell as the edit names it.
 ---@field changed_by? string The author of the change: `external`, `buffer` or a session.
 ---@field decided_by? fileops.wire.DecidedByDetails Who rejected the edit.
 ---@field diagnostics? fileops.wire.DiagnosticsReport With the option `diagnostics`: how the edits changed the files' problems. Absent if no source knows them.
@@ -1175,9 +1259,11 @@
 ---@field dry_run? boolean Whether it was a dry run, which writes nothing.
 ---@field edit_id? string The id of the undo itself, which can also be undone; null for several files, and if nothing was written.
 ---@field edit_index? integer 0-based index of the failed step.
+---@field fault? 'cell'|'encoding'|'json'|'no_notebook'|'too_large'|'version' For `notebook_invalid`: the kind of fault.
 ---@field file_path? string After a failure: the file that failed. `undone` and `files` are what stays undone.
 ---@field files? fileops.wire.UndoneFile[] What happened to each file.
 ---@field kept? string[] For a `set_conflict`: where the old contents of those files are kept.
+---@field last? string For `no_cell`: the name of the last cell.
 ---@field late_diagnostics? fileops.wire.DiagnosticsReport[] With the option `diagnostics`: reports on the session's earlier edits that came after their results.
 ---@field left? string[] For a `set_conflict`: files with the new content that could not be restored.
 ---@field match_lines? integer[] 1-based lines where the text was found.
@@ -1189,6 +1275,7 @@
 ---@field ranges? fileops.wire.LineRange[] For an `undo_conflict`: the lines that the undo would have to overwrite.
 ---@field reason? string The reason of the processor or validator, or of an `undo_conflict`.
 ---@field relevance? fileops.wire.RelevanceDetails With `freshness` `relevant`: why others' changes were relevant to the edit.
+---@field same_id? string[] For `no_cell`: the names of the cells that share this id.
 ---@field suggested_place? fileops.wire.SuggestedPlace Where the text was most likely meant; null if nothing is similar.
 ---@field undone? string[] The undone edits; empty if the user changed the proposal.
 ---@field validator? string The validator that refused the text.

@@ -1,0 +1,350 @@
+"""Notebooks over the wire: reads by cells, `fileops/editNotebook`, staleness of cells, and the MCP tools."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.mcp_client import mcp_client, texts_of
+from support.rawclient import RawClient, raw_client
+
+PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+REMINDER = "<system-reminder>"
+
+
+def code(
+    cell_id: str | None, source: str, outputs: list[Any] | None = None, count: int | None = None
+) -> dict[str, Any]:
+    cell: dict[str, Any] = {"cell_type": "code", "execution_count": count, "metadata": {}, "outputs": outputs or []}
+    lines = source.splitlines(keepends=True)
+    return {**cell, **({} if cell_id is None else {"id": cell_id}), "source": lines}
+
+
+def markdown(cell_id: str | None, source: str) -> dict[str, Any]:
+    cell: dict[str, Any] = {"cell_type": "markdown", **({} if cell_id is None else {"id": cell_id}), "metadata": {}}
+    return {**cell, "source": source.splitlines(keepends=True)}
+
+
+def stream(*lines: str) -> dict[str, Any]:
+    return {"name": "stdout", "output_type": "stream", "text": [f"{line}\n" for line in lines]}
+
+
+def notebook(*cells: dict[str, Any], minor: int = 5) -> str:
+    metadata = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}
+    document = {"cells": list(cells), "metadata": metadata, "nbformat": 4, "nbformat_minor": minor}
+    return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+
+
+ERROR = {
+    "ename": "NameError",
+    "evalue": "name 'x' is not defined",
+    "output_type": "error",
+    "traceback": ["\x1b[31mline"],
+}
+FIGURE = {"data": {"image/png": PNG, "text/plain": ["<Figure>"]}, "metadata": {}, "output_type": "display_data"}
+
+
+@pytest.fixture
+def client(tmp_path: Path) -> Iterator[RawClient]:
+    with raw_client() as made:
+        made.initialize(rootUri=tmp_path.as_uri(), initializationOptions={"notebooks": "cells"})
+        yield made
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> Path:
+    path = tmp_path / "study.ipynb"
+    path.write_text(
+        notebook(
+            markdown("intro", "# Title\ntext"),
+            code("c1", "import os\nprint(x)", [FIGURE, stream(*(f"line {n}" for n in range(30))), ERROR], 3),
+            code("c2", ""),
+        ),
+        encoding="utf-8",
+    )
+    return path
+
+
+def edit(client: RawClient, path: Path, *steps: dict[str, Any], **more: object) -> Any:
+    return client.result("fileops/editNotebook", {"file_path": str(path), "cells": list(steps), **more})
+
+
+def sources(path: Path) -> list[tuple[str | None, str]]:
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    return [(cell.get("id"), "".join(cell["source"])) for cell in cells]
+
+
+# R-NB-3, R-NB-4, R-NB-6, R-NB-7
+def test_read_shows_cells_with_numbered_sources_and_summed_up_outputs(client: RawClient, study: Path) -> None:
+    read = client.read(study)
+    shown, _, reminder = read["output"].partition("\n\n")
+    assert shown == (
+        "Notebook, 3 cells, nbformat 4.5, kernel Python 3\n"
+        '<cell id="intro" index="0" type="markdown">\n'
+        "     1→# Title\n"
+        "     2→text\n"
+        '<cell id="c1" index="1" type="code" run="3">\n'
+        "     3→import os\n"
+        "     4→print(x)\n"
+        "  output 1: display_data, image/png 72 B, text/plain 8 B\n"
+        "  | <Figure>\n"
+        "  output 2: stdout\n"
+        "  | line 0\n  | line 1\n  | line 2\n  | line 3\n  | line 4\n"
+        "  | ... 25 more lines\n"
+        "  output 3: error NameError: name 'x' is not defined\n"
+        '<cell id="c2" index="2" type="code">'
+    )
+    assert reminder.startswith(REMINDER)
+    details = read["details"]
+    assert (details["total_lines"], details["next_offset"]) == (4, None)
+    assert [(cell["cell_id"], cell["start_line"], cell["end_line"]) for cell in details["cells"]] == [
+        ("intro", 1, 2), ("c1", 3, 4), ("c2", 5, 4),
+    ]  # fmt: skip
+    assert details["cells"][1]["outputs"][2] == {
+        "output_type": "error", "name": "NameError", "value": "name 'x' is not defined",
+    }  # fmt: skip
+
+
+# R-NB-5, R-NB-8, R-NB-9
+def test_read_of_a_page_and_of_one_cell(client: RawClient, study: Path) -> None:
+    page = client.read(study, offset=3, limit=1)
+    assert '<cell id="intro"' not in page["output"]
+    assert "     3→import os\n... 1 more lines of this cell\n" in page["output"]
+    assert page["output"].partition("\n\n<")[0].endswith("... [1 more lines of source, from line 4]")
+    assert page["details"]["next_offset"] == 4
+    one = client.read(study, cell_id="c1", outputs="none")
+    assert one["output"].partition("\n\n")[0].splitlines()[1:] == [
+        '<cell id="c1" index="1" type="code" run="3">', "     3→import os", "     4→print(x)",
+    ]  # fmt: skip
+    full = client.read(study, cell_id="c1", outputs="full")
+    assert "  | line 29\n" in full["output"]
+    assert "  | line\n" in full["output"] + "\n"  # the traceback without its colours
+    assert [image["mime_type"] for image in full["attachments"]] == ["image/png"]
+    assert client.read(study, raw=True)["details"]["text"] == study.read_text(encoding="utf-8")
+    assert client.read(study, cell_id="c9")["error"]["code"] == "no_cell"
+    error = client.error("fileops/read", {"file_path": str(study), "outputs": "full"})
+    assert "$.outputs" in error["message"]
+
+
+# R-NB-11
+def test_cell_that_was_not_shown_cannot_be_replaced(client: RawClient, study: Path) -> None:
+    client.read(study, limit=2)
+    refused = edit(client, study, {"kind": "source", "cell_id": "c1", "source": "x = 1"})
+    assert refused["output"] == "Cell c1 has not been read yet. Read lines 3-4 first."
+    assert (refused["error"]["code"], refused["details"]["cell_id"]) == ("not_read", "c1")
+    inside = edit(client, study, {"kind": "edit", "cell_id": "c1", "old_string": "print(x)", "new_string": "print(y)"})
+    assert inside["status"] == "success"
+    client.read(study, offset=3)
+    assert edit(client, study, {"kind": "source", "cell_id": "c1", "source": "x = 1"})["status"] == "success"
+    assert sources(study)[1] == ("c1", "x = 1")
+
+
+# R-NB-14, R-NB-21, R-NB-27, R-NB-28, R-NB-29, R-NB-35
+def test_edit_in_a_cell_changes_only_bytes_of_its_source(client: RawClient, study: Path) -> None:
+    before = study.read_bytes()
+    client.read(study)
+    result = edit(client, study, {"kind": "edit", "cell_id": "c1", "old_string": "print(x)", "new_string": "print(1)"})
+    assert result["output"] == (
+        "Updated code cell c1 (index 1). Its outputs are from before this edit.\n"
+        "@@ -1,2 +1,2 @@\n import os\n-print(x)\n+print(1)"
+    )
+    assert study.read_bytes() == before.replace(b"print(x)", b"print(1)")
+    assert result["details"]["cells"] == [{"kind": "edit", "cell_id": "c1", "index": 1, "cell_type": "code"}]
+    (shown,) = result["ui_extra"]["cells"]
+    assert (shown["stats"], shown["has_old_outputs"]) == ({"added": 1, "removed": 1}, True)
+    assert shown["diff"].startswith(f"--- {study}#c1\n")
+    undone = client.result("fileops/undo", {"edit_id": result["details"]["edit_id"]})
+    assert (undone["status"], study.read_bytes()) == ("success", before)
+
+
+# R-NB-17
+def test_steps_are_made_together_each_on_the_result_of_the_one_before(client: RawClient, study: Path) -> None:
+    client.read(study)
+    steps: list[dict[str, Any]] = [
+        {"kind": "insert", "cell_type": "code", "source": "y = 2", "after": "intro"},
+        {"kind": "delete", "cell_id": "c1"},
+        {"kind": "type", "cell_id": "c2", "cell_type": "markdown"},
+    ]
+    preview = edit(client, study, *steps, dry_run=True)
+    result = edit(client, study, *steps)
+    new = result["details"]["cells"][0]["cell_id"]
+    assert preview["details"]["cells"] == result["details"]["cells"]
+    assert sources(study) == [("intro", "# Title\ntext"), (new, "y = 2"), ("c2", "")]
+    assert result["output"] == (
+        f"Made 3 changes in {study}:\n1. Inserted code cell {new} (index 1).\n"
+        "2. Deleted code cell c1 (index 2) and its 3 outputs.\n3. Cell c2 (index 2) is a markdown cell now."
+    )
+    follow_up = edit(client, study, {"kind": "source", "cell_id": new, "source": "y = 3"})
+    assert follow_up["status"] == "success"
+    before = study.read_bytes()
+    failed = edit(client, study, {"kind": "delete", "cell_id": new}, {"kind": "delete", "cell_id": "gone"})
+    assert (failed["error"]["code"], failed["details"]["edit_index"]) == ("no_cell", 1)
+    assert study.read_bytes() == before
+
+
+BAD_STEPS = [
+    ({"kind": "edit", "cell_id": "c1", "old_string": "x"}, "$.cells[0].new_string"),
+    ({"kind": "edit", "cell_id": "c1", "old_string": "", "new_string": "x"}, "$.cells[0].old_string"),
+    ({"kind": "source", "cell_id": "c1", "source": "x", "after": "c2"}, "$.cells[0].after"),
+    ({"kind": "insert", "cell_type": "code", "source": "x", "after": "a", "before": "b"}, "$.cells[0].before"),
+    ({"kind": "insert", "cell_type": "sql", "source": "x"}, "$.cells[0].cell_type"),
+    ({"kind": "move", "cell_id": "c1"}, "$.cells[0].after"),
+    ({"kind": "paint", "cell_id": "c1"}, "$.cells[0].kind"),
+]
+
+
+# R-NB-13
+@pytest.mark.parametrize(("step", "place"), BAD_STEPS, ids=[place for _, place in BAD_STEPS])
+def test_step_with_wrong_keys_is_invalid(client: RawClient, study: Path, step: dict[str, Any], place: str) -> None:
+    error = client.error("fileops/editNotebook", {"file_path": str(study), "cells": [step]})
+    assert place in error["message"]
+    assert "$.cells" in client.error("fileops/editNotebook", {"file_path": str(study), "cells": []})["message"]
+
+
+# R-NB-18, R-NB-19, R-NB-20, R-NB-23, R-NB-24
+def test_cells_that_cannot_be_changed_are_refused_with_what_to_do(client: RawClient, study: Path) -> None:
+    client.read(study)
+    refusals = {
+        "no_cell": (
+            {"kind": "insert", "cell_type": "code", "source": "x"},
+            'The edit names no cell: say after which one, by its id. The last cell is "c2".',
+        ),
+        "no_change": ({"kind": "type", "cell_id": "c1", "cell_type": "code"}, "the notebook is so already"),
+        "cell_conflict": ({"kind": "clear_outputs", "cell_id": "intro"}, "it is a markdown cell, which has no outputs"),
+    }
+    for error_code, (step, text) in refusals.items():
+        refused = edit(client, study, step)
+        assert (refused["error"]["code"], text in refused["output"]) == (error_code, True), refused["output"]
+    by_index = edit(client, study, {"kind": "delete", "cell_id": "cell-1"})
+    assert 'The cell at this index has the id "c1": use that.' in by_index["output"]
+    assert (by_index["details"]["at_index"], by_index["details"]["last"]) == ("c1", "c2")
+
+
+# R-NB-25, R-NB-26, in every setting of `freshness`
+@pytest.mark.parametrize("freshness", ["mtime", "content", "relevant"])
+def test_change_of_another_cell_does_not_hinder_an_edit(study: Path, tmp_path: Path, freshness: str) -> None:
+    with raw_client() as client:
+        options = {"notebooks": "cells", "freshness": freshness}
+        client.initialize(rootUri=tmp_path.as_uri(), initializationOptions=options)
+        client.read(study)
+        study.write_text(study.read_text(encoding="utf-8").replace("# Title", "# Other"), encoding="utf-8")
+        result = edit(client, study, {"kind": "source", "cell_id": "c1", "source": "x = 1"})
+        assert result["status"] == "success", result["output"]
+        assert result["details"]["rebased"]["changed_by"] == "external"
+        assert sources(study)[:2] == [("intro", "# Other\ntext"), ("c1", "x = 1")]
+        refused = edit(client, study, {"kind": "source", "cell_id": "intro", "source": "# Mine"})
+        assert (refused["error"]["code"], refused["details"]["relevance"]["cell_id"]) == (
+            "modified_externally",
+            "intro",
+        )
+        assert refused["output"] == (
+            "Cell intro was changed or removed since you read it. Other cells can still be edited. Read the notebook "
+            "again before you change this one."
+        )
+        client.read(study)
+        assert edit(client, study, {"kind": "source", "cell_id": "intro", "source": "# Mine"})["status"] == "success"
+
+
+def test_run_of_a_cell_hinders_its_removal_but_not_its_edit(client: RawClient, study: Path) -> None:
+    client.read(study)
+    study.write_text(study.read_text(encoding="utf-8").replace("line 29", "new"), encoding="utf-8")
+    removal = edit(client, study, {"kind": "delete", "cell_id": "c1"})
+    assert removal["error"]["code"] == "modified_externally"
+    assert edit(client, study, {"kind": "source", "cell_id": "c1", "source": "x = 1"})["status"] == "success"
+
+
+def test_names_that_are_places_go_stale_when_cells_move(client: RawClient, tmp_path: Path) -> None:
+    path = tmp_path / "old.ipynb"
+    path.write_text(notebook(code(None, "a = 1"), code(None, "b = 2"), minor=4))
+    client.read(path)
+    inserted = edit(client, path, {"kind": "insert", "cell_type": "markdown", "source": "# New", "before": "cell-0"})
+    assert inserted["output"] == (
+        "Inserted markdown cell cell-0 (index 0).\n"
+        "Cells after it have new ids: read the notebook again before you name one of them."
+    )
+    refused = edit(client, path, {"kind": "source", "cell_id": "cell-1", "source": "b = 3"})
+    assert refused["error"]["code"] == "modified_externally"
+    assert edit(client, path, {"kind": "source", "cell_id": "cell-0", "source": "# Newer"})["status"] == "success"
+    client.read(path)
+    assert edit(client, path, {"kind": "source", "cell_id": "cell-2", "source": "b = 3"})["status"] == "success"
+    assert [source for _, source in sources(path)] == ["# Newer", "a = 1", "b = 3"]
+
+
+FAULTS = [
+    (b'{"cells": [', "json", True),
+    (b"\xff\xfe{\x00}\x00", "encoding", True),
+    (b"[]", "no_notebook", False),
+    (b'{"nbformat": 3, "cells": []}', "version", False),
+    (b'{"nbformat": 4, "cells": [{"cell_type": "code"}]}', "cell", False),
+    (b'{"nbformat": 4, "cells": [], "\\u0063ells": []}', "cell", False),
+]
+
+
+# R-NB-2, R-NB-10
+@pytest.mark.parametrize(
+    ("data", "fault", "is_mended"), FAULTS, ids=[f"{n}-{fault[1]}" for n, fault in enumerate(FAULTS)]
+)
+def test_notebook_with_a_fault_is_read_as_text(
+    client: RawClient, tmp_path: Path, data: bytes, fault: str, is_mended: bool
+) -> None:
+    path = tmp_path / "torn.ipynb"
+    path.write_bytes(data)
+    read = client.read(path)
+    assert read["details"]["not_cells"]["fault"] == fault
+    assert read["output"].startswith("This .ipynb is not a notebook that can be shown by cells: ")
+    by_cells = edit(client, path, {"kind": "clear_outputs"})
+    assert (by_cells["error"]["code"], by_cells["details"]["fault"]) == ("notebook_invalid", fault)
+    as_text = client.result("fileops/edit", {"file_path": str(path), "old_string": "{", "new_string": "{ "})
+    assert as_text["status" if is_mended else "error"] == ("success" if is_mended else as_text["error"])
+    if not is_mended:
+        assert as_text["error"]["code"] in {"notebook", "no_match"}
+        assert path.read_bytes() == data
+
+
+def test_other_files_and_missing_ones_are_no_notebooks(client: RawClient, tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(notebook(code("c1", "x")))
+    client.read(path)
+    assert edit(client, path, {"kind": "delete", "cell_id": "c1"})["error"]["code"] == "notebook_invalid"
+    missing = edit(client, tmp_path / "new.ipynb", {"kind": "insert", "cell_type": "code", "source": "x"})
+    assert missing["error"]["code"] == "not_found"
+    assert '{"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}' in missing["output"]
+
+
+# R-NB-1
+@pytest.mark.parametrize(
+    ("mode", "text_code", "cells_code"), [("refuse", "notebook", "notebook"), ("text", None, None)]
+)
+def test_options_refuse_and_text_show_the_json(
+    study: Path, tmp_path: Path, mode: str, text_code: str | None, cells_code: str | None
+) -> None:
+    with raw_client() as client:
+        client.initialize(rootUri=tmp_path.as_uri(), initializationOptions={"notebooks": mode})
+        assert client.read(study)["output"].startswith("     1→{")
+        by_cell = edit(client, study, {"kind": "source", "cell_id": "c1", "source": "x = 1"})
+        as_text = client.result("fileops/edit", {"file_path": str(study), "old_string": "# Title", "new_string": "# T"})
+        codes = [None if result["error"] is None else result["error"]["code"] for result in (as_text, by_cell)]
+        assert codes == [text_code, cells_code]
+
+
+# R-NB-37, R-NB-38, R-NB-39
+def test_mcp_tools_take_the_arguments_of_claude_code(study: Path) -> None:
+    with mcp_client(study.parent, "--tools", "+notebook", "--notebooks", "cells") as host:
+        host.begin()
+        names = [tool["name"] for tool in host.result("tools/list")["tools"]]
+        assert names[-2:] == ["NotebookEdit", "NotebookRead"]
+        host.tool("Read", file_path=str(study))
+
+        def edit_cell(**arguments: Any) -> str:
+            return texts_of(host.tool("NotebookEdit", notebook_path=str(study), **arguments))[0]
+
+        assert edit_cell(cell_id="c1", new_source="x = 1").startswith("Updated code cell c1 (index 1).")
+        assert "Inserted code cell" in edit_cell(cell_id="intro", new_source="z", cell_type="code", edit_mode="insert")
+        assert edit_cell(cell_id="c2", target_id="intro", position="before", edit_mode="move").startswith("Moved")
+        assert [source for _, source in sources(study)] == ["", "# Title\ntext", "z", "x = 1"]
+        shown = host.tool("NotebookRead", notebook_path=str(study), cell_id="c1", outputs="full")
+        assert [item["type"] for item in shown["content"]] == ["text", "image"]
+        without_key = host.answer(host.start_tool("NotebookEdit", notebook_path=str(study), cell_id="c1"))
+        assert "$.new_source" in json.dumps(without_key)
