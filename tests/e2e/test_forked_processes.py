@@ -13,8 +13,9 @@ import pytest
 
 from support.daemon_process import Place
 from support.patience import PATIENCE_S
-from support.rawclient import DAEMON, RawClient, raw_client
-from support.warm_start import SERVER, is_wanted
+from support.rawclient import DAEMON, RawClient, edit_of, raw_client
+from support.sample_package import SOURCES
+from support.warm_start import POOL, is_wanted
 
 pytestmark = pytest.mark.skipif(not is_wanted(), reason="all processes of this run start as a user's do")
 SIGNALS_AND_USERS = ("SigBlk", "SigIgn", "SigCgt", "Umask", "PPid", "NSpgid", "NSsid", "Uid", "Gid", "Groups", "CapEff")
@@ -32,6 +33,7 @@ def traits(pid: int) -> dict[str, Any]:
         "limits": (proc / "limits").read_text(),
         "program": os.readlink(proc / "exe"),
         "folder": os.readlink(proc / "cwd"),
+        "environment": sorted(set((proc / "environ").read_bytes().rstrip(b"\0").split(b"\0")) - {b""}),
         "arguments": (proc / "cmdline").read_bytes().rstrip(b"\0").split(b"\0"),
     }
 
@@ -43,7 +45,7 @@ def serving(folder: Path, **env: str) -> dict[str, Any]:
         found = traits(client.process.pid)
         said = client.result("fileops/bash", {"command": "env -0 | sort -z | tr '\\0' '\\n'; umask"})
         assert client.shut_down() == 0
-    return {**found, "environment": said["output"]}
+    return {**found, "of its commands": said["output"]}
 
 
 def test_forked_process_has_what_a_started_one_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -51,13 +53,13 @@ def test_forked_process_has_what_a_started_one_has(tmp_path: Path, monkeypatch: 
     before = os.umask(0o037)
     try:
         forked = serving(tmp_path, OF_THE_PROCESS="zwei \udcff", TZ="Asia/Tokyo")
-        monkeypatch.setattr(SERVER, "is_off", True)
+        monkeypatch.setattr(POOL, "is_off", True)
         started = serving(tmp_path, OF_THE_PROCESS="zwei \udcff", TZ="Asia/Tokyo")
     finally:
         os.umask(before)
     assert forked == started
-    assert "0037" in forked["environment"]
-    assert "OF_THE_TEST=1" in forked["environment"]
+    assert "0037" in forked["of its commands"]
+    assert "OF_THE_TEST=1" in forked["of its commands"]
 
 
 def shared(made: Place) -> dict[str, Any]:
@@ -66,18 +68,19 @@ def shared(made: Place) -> dict[str, Any]:
     assert made.run("status", "--stop").returncode == 0
     made.wait_for_end(daemon)
     del found["NSsid"], found["NSpgid"]  # a session of its own
+    found["environment"] = [variable for variable in found["environment"] if not variable.startswith(b"LISTEN_PID=")]
     return {**found, "leads": leads}
 
 
 def test_forked_shared_daemon_has_what_a_started_one_has(here: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     forked = shared(here)
-    monkeypatch.setattr(SERVER, "is_off", True)
+    monkeypatch.setattr(POOL, "is_off", True)
     assert forked == shared(here)
 
 
 @pytest.mark.parametrize("is_forked", [True, False])
 def test_end_of_a_forked_process_is_that_of_a_started_one(is_forked: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(SERVER, "is_off", not is_forked)
+    monkeypatch.setattr(POOL, "is_off", not is_forked)
     wrong = subprocess.run((*START, "--no-such-option"), capture_output=True, check=False, timeout=PATIENCE_S)
     assert (wrong.returncode, wrong.stdout) == (2, b"")
     assert b"--no-such-option" in wrong.stderr
@@ -103,3 +106,17 @@ def test_start_that_cannot_be_repeated_is_a_real_one(tmp_path: Path) -> None:
         timeout=PATIENCE_S,
     )
     assert done.stderr == b"a start of the interpreter"
+
+
+@pytest.mark.parametrize("n_th", [1, 2, 3])
+def test_processes_of_other_variables_are_forked_from_a_server_of_their_own(n_th: int, tmp_path: Path) -> None:
+    """What the interpreter finds by PYTHONPATH. The first process is a real start, the third one is forked."""
+    del n_th
+    file = tmp_path / "data.json"
+    file.write_text("[1]\n")
+    command = (*DAEMON, "--validator", "json-syntax=my_plugin:json_syntax")
+    with raw_client(command, env={"PYTHONPATH": str(SOURCES)}) as client:
+        client.initialize(initializationOptions={"validators": ["json-syntax"]})
+        client.read(file)
+        assert client.result("fileops/edit", edit_of(file, "]", ""))["error"]["code"] == "validation_failed"
+        assert client.shut_down() == 0

@@ -40,6 +40,7 @@ def test_exit_ends_the_pump_with_the_status_of_a_private_daemon(here: Place, *, 
             assert client.wait() == 1
 
 
+@pytest.mark.real_start  # which has the memory of no warm process
 def test_slow_reader_makes_the_other_side_wait(here: Place) -> None:
     """A daemon that takes nothing: the pump stops taking from its client, and holds little."""
     listening = socket.socket(socket.AF_UNIX)

@@ -39,6 +39,7 @@ __attribute__((constructor)) static void start(void) {
     find_syscall();
     const char *path = getenv("FAULTS_CONTROL");
     folders = getenv("FAULTS_FOLDERS");
+    if (folders) folders = strdup(folders); /* a process that is forked writes over its environment */
     if (!path || !folders) return;
     int fd = (int)real_syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC, 0);
     if (fd < 0) return;

@@ -21,7 +21,7 @@ import time
 from typing import Any
 
 MAX_FDS = 16
-PADDING = 4096  # length of an argument in whose place forked processes write theirs
+PADDING = 32768  # bytes of an argument, and of a variable, in whose place forked processes show theirs
 TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
@@ -74,7 +74,8 @@ class Start:
         time.tzset()
         os.chdir(asked["cwd"])
         tempfile.tempdir = None
-        _name_in_proc([os.fsencode(word) for word in asked["argv"]])
+        variables = [b"%b=%b" % variable for variable in os.environb.items()]
+        _show_in_proc([os.fsencode(word) for word in asked["argv"]], variables)
         sys.stdin = sys.__stdin__ = _stream(0, "r", sys.stdin)
         sys.stdout = sys.__stdout__ = _stream(1, "w", sys.stdout)
         sys.stderr = sys.__stderr__ = _stream(2, "w", sys.stderr)
@@ -101,14 +102,18 @@ def _stream(fd: int, mode: str, like: Any) -> Any:
     return open(fd, mode, buffering, encoding=like.encoding, errors=like.errors, closefd=False)
 
 
-def _name_in_proc(argv: list[bytes]) -> None:
-    """Show these arguments in /proc, where tests look for daemons."""
+def _show_in_proc(argv: list[bytes], environ: list[bytes]) -> None:
+    """Show these in /proc, where tests look for daemons, and daemons for the hosts of those who ask them.
+
+    They take the place of what the server was started with, which nothing refers to any more.
+    """
     with open("/proc/self/stat", encoding="ascii") as file:
         fields = file.read().rpartition(")")[2].split()
-    begin, end = int(fields[45]), int(fields[46])  # arg_start and arg_end, see proc(5)
-    shown = b"\0".join(argv)[: end - begin - 1]
-    ctypes.memset(begin, 0, end - begin)
-    ctypes.memmove(begin, shown, len(shown))
+    argv_begin, argv_end, environ_begin, environ_end = map(int, fields[45:49])  # see proc(5)
+    for begin, end, words in ((argv_begin, argv_end, argv), (environ_begin, environ_end, environ)):
+        shown = b"\0".join(words)[: end - begin - 1]
+        ctypes.memset(begin, 0, end - begin)
+        ctypes.memmove(begin, shown, len(shown))
 
 
 def serve(listening: socket.socket) -> Start | None:
@@ -170,7 +175,7 @@ def main() -> None:
     from support import warm_start
 
     sys.path.remove(TESTS)
-    warm_start.SERVER.meet(listening.getsockname())
+    warm_start.POOL.begin(listening.getsockname())
     warm_start.install_exec()
     sys.stdout.write("ready\n")
     sys.stdout.flush()

@@ -21,6 +21,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+from collections import Counter, OrderedDict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -30,7 +31,8 @@ from support.fork_server import MAX_FDS, PADDING
 
 SEAM = str(Path(__file__).with_name("seam_daemon.py"))
 PROGRAM = Path(__file__).with_name("fork_server.py")
-OF_INTERPRETER = ("PYTHON", "LC_", "LD_", "LANG", "MALLOC_", "COVERAGE_", "GLIBC_")  # read once, at a start
+OF_INTERPRETER = ("PYTHON", "LC_", "LD_", "LANG", "MALLOC_", "GLIBC_", "FAULTS_")  # read once, at a start
+MAX_SERVERS = 3
 NAMESPACES = ("cgroup", "ipc", "mnt", "net", "pid", "user", "uts")
 LIMITS = [getattr(resource, name) for name in dir(resource) if name.startswith("RLIMIT_")]
 _PR_SET_CHILD_SUBREAPER = 36
@@ -41,94 +43,59 @@ def is_wanted() -> bool:
     return sys.platform == "linux" and os.environ.get("FILEOPS_TEST_PROCESSES") != "1" and not IS_MEASURED
 
 
+Environment = Mapping[str, str]
+Key = tuple[tuple[str, str], ...]
+
+
 class _Server:
-    """The server of this process. `is_off`: for a test that wants real starts."""
+    """A warm process. `process` and `folder`: of one that belongs to this process."""
 
-    def __init__(self) -> None:
-        self.is_off = False
-        self._owner = os.getpid()
-        self._lock = threading.Lock()
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
-        self._process: subprocess.Popen[bytes] | None = None
-        self._address: str | None = None
-        self._interpreter: dict[str, str] = {}
-        self._surroundings: object = None
-
-    def meet(self, address: str) -> None:
-        """Use the server at this address, which has the environment of this process."""
+    def __init__(
+        self,
+        address: str,
+        process: "subprocess.Popen[bytes] | None" = None,
+        folder: "tempfile.TemporaryDirectory[str] | None" = None,
+    ) -> None:
         self._address = address
-        self._interpreter = _of_interpreter(os.environ)
-        self._surroundings = surroundings()
+        self._process = process
+        self._folder = folder
 
-    def end(self) -> None:
-        if self._process is not None and os.getpid() == self._owner:
-            assert self._process.stdin is not None
-            assert self._process.stdout is not None
-            self._process.stdin.close()
-            self._process.stdout.close()
-            self._process.wait()
-
-    def start_child(
-        self, argv: Sequence[str], environ: Mapping[str, str], cwd: str, fds: Mapping[int, int], *, is_leader: bool
-    ) -> int | None:
-        """Start a child of this process. Returns its number, None if it has to be a real start."""
-        if self.is_off or os.getpid() != self._owner or not _is_program(argv):
-            return None
-        with self._lock:
-            self._ensure_running()
-            if not self._can_repeat(environ):
-                return None
-            # The server forks twice, and the second process comes to the next subreaper above it.
-            _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1)
-            try:
-                return self._ask(argv, environ, cwd, fds, is_leader=is_leader)
-            finally:
-                _libc.prctl(_PR_SET_CHILD_SUBREAPER, 0)
-
-    def execute(self, argv: Sequence[str], environ: Mapping[str, str]) -> bool:
-        """Start a process in place of this one, which ends. Returns False if it has to be a real start."""
-        if self.is_off or self._address is None or not _is_program(argv) or not self._can_repeat(environ):
-            return False
-        fds = {fd: fd for fd in map(int, os.listdir("/proc/self/fd")) if _is_inherited(fd)}
-        if len(fds) > MAX_FDS:
-            return False
-        self._ask(argv, environ, os.getcwd(), fds, is_detached=True)
-        return True
-
-    def _ensure_running(self) -> None:
-        if self._address is not None:
-            return
-        self._folder = tempfile.TemporaryDirectory(prefix="fileops-fork-")
-        address = os.path.join(self._folder.name, "s")
+    @classmethod
+    def started(cls, environ: Environment) -> "_Server":
+        folder = tempfile.TemporaryDirectory(prefix="fileops-fork-")
+        address = os.path.join(folder.name, "s")
         with socket.socket(socket.AF_UNIX) as listening:
             listening.bind(address)
             listening.listen(64)
-            command = [sys.executable, "-P", str(PROGRAM), str(listening.fileno()), "-" * PADDING]
-            self._process = subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, pass_fds=[listening.fileno()], cwd="/"
+            process = subprocess.Popen(
+                [sys.executable, "-P", str(PROGRAM), str(listening.fileno()), "-" * PADDING],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                pass_fds=[listening.fileno()],
+                cwd="/",
+                env={**environ, "FILEOPS_TEST_PADDING": "-" * PADDING},
             )
-        atexit.register(self.end)
-        assert self._process.stdout is not None
-        assert self._process.stdout.readline() == b"ready\n"
-        self.meet(address)
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"ready\n"
+        return cls(address, process, folder)
 
-    def _can_repeat(self, environ: Mapping[str, str]) -> bool:
-        return _of_interpreter(environ) == self._interpreter and surroundings() == self._surroundings
-
-    def _ask(
+    def fork(
         self,
         argv: Sequence[str],
-        environ: Mapping[str, str],
+        environ: Environment,
         cwd: str,
         fds: Mapping[int, int],
         *,
         is_leader: bool = False,
         is_detached: bool = False,
     ) -> int:
-        assert self._address is not None
+        """Returns the number of a new process, which is this one's child if this one is a subreaper.
+
+        Raises: OSError, ValueError (the server has ended).
+        """
         asked = {
-            "argv": list(argv), "environ": dict(environ), "cwd": cwd, "umask": _umask(), "numbers": list(fds),
-            "is_leader": is_leader, "is_detached": is_detached, "pid": os.getpid(),
+            "argv": list(argv), "environ": dict(environ), "cwd": cwd, "umask": int(_status("Umask"), 8),
+            "numbers": list(fds), "is_leader": is_leader, "is_detached": is_detached, "pid": os.getpid(),
         }  # fmt: skip
         data = json.dumps(asked).encode("ascii") + b"\n"
         with socket.socket(socket.AF_UNIX) as channel:
@@ -140,11 +107,102 @@ class _Server:
             with channel.makefile("rb") as answer:
                 return int(answer.readline())
 
+    def end(self) -> None:
+        """What it has forked goes on."""
+        if self._process is None or self._folder is None:
+            return
+        self._process.kill()
+        self._process.wait()
+        for pipe in (self._process.stdin, self._process.stdout):
+            assert pipe is not None
+            pipe.close()
+        self._folder.cleanup()
+
+
+class _Pool:
+    """The servers that this process may ask: one for each set of the variables that the interpreter reads.
+
+    Besides the first one, a server pays only if such a set is used again: it is started with the second use.
+    `is_off`: for a test that wants real starts.
+    """
+
+    def __init__(self) -> None:
+        self.is_off = False
+        self._owner = os.getpid()
+        self._lock = threading.Lock()
+        self._servers: OrderedDict[Key, _Server] = OrderedDict()  # used last: last
+        self._n_used: Counter[Key] = Counter()
+        self._own_key = _key_of(os.environ)
+        self._surroundings: object = None
+
+    def begin(self, address: str | None = None) -> None:
+        """Repeat starts from these surroundings. address: of the server that has forked this process."""
+        self._surroundings = surroundings()
+        if address is not None:
+            self._servers[self._own_key] = _Server(address)
+
+    def end(self) -> None:
+        if os.getpid() == self._owner:
+            for server in self._servers.values():
+                server.end()
+
+    def start_child(
+        self, argv: Sequence[str], environ: Environment, cwd: str, fds: Mapping[int, int], *, is_leader: bool
+    ) -> int | None:
+        """Start a child of this process. Returns its number, None if it has to be a real start."""
+        if self.is_off or os.getpid() != self._owner or not _is_program(argv) or not self._can_repeat(environ):
+            return None
+        with self._lock:
+            server = self._server_for(environ)
+            if server is None:
+                return None
+            # The server forks twice, and the second process comes to the next subreaper above it.
+            _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1)
+            try:
+                return server.fork(argv, environ, cwd, fds, is_leader=is_leader)
+            except (OSError, ValueError):  # it was killed: the next start makes another one
+                self._servers.pop(_key_of(environ)).end()
+                return None
+            finally:
+                _libc.prctl(_PR_SET_CHILD_SUBREAPER, 0)
+
+    def execute(self, argv: Sequence[str], environ: Environment) -> bool:
+        """Start a process in place of this one, which ends. Returns False if it has to be a real start."""
+        server = self._servers.get(_key_of(environ))
+        if self.is_off or server is None or not _is_program(argv) or not self._can_repeat(environ):
+            return False
+        fds = {fd: fd for fd in map(int, os.listdir("/proc/self/fd")) if _is_inherited(fd)}
+        if len(fds) > MAX_FDS:
+            return False
+        try:
+            server.fork(argv, environ, os.getcwd(), fds, is_detached=True)
+        except (OSError, ValueError):  # it was killed
+            return False
+        return True
+
+    def _can_repeat(self, environ: Environment) -> bool:
+        return surroundings() == self._surroundings and not _has_site_module(environ)
+
+    def _server_for(self, environ: Environment) -> _Server | None:
+        key = _key_of(environ)
+        self._n_used[key] += 1
+        if key not in self._servers:
+            if key != self._own_key and self._n_used[key] == 1:
+                return None
+            while len(self._servers) >= MAX_SERVERS:
+                self._servers.popitem(last=False)[1].end()
+            others = {name: value for name, value in os.environ.items() if not name.startswith(OF_INTERPRETER)}
+            self._servers[key] = _Server.started({**others, **dict(key)})
+        self._servers.move_to_end(key)
+        return self._servers[key]
+
 
 def install() -> None:
     """Start the program through the server from here on, in this process and in those that the server forks."""
     if not is_wanted():
         return
+    POOL.begin()
+    atexit.register(POOL.end)
     popen: Any = subprocess.Popen  # the method is private: the same from Python 3.11 to 3.14
     real_start = popen._execute_child
     signature = inspect.signature(real_start)
@@ -169,7 +227,7 @@ def install_exec() -> None:
     real_exec = os.execve
 
     def execute(path: Any, argv: Any, env: Any) -> None:
-        if path == sys.executable and SERVER.execute(argv, env):
+        if path == sys.executable and POOL.execute(argv, env):
             os._exit(0)
         real_exec(path, argv, env)
 
@@ -184,18 +242,22 @@ def _start_child(named: dict[str, Any]) -> int | None:
         and all(named[name] is None for name in ("gid", "gids", "uid"))
         and named.get("process_group", -1) in {-1, None}
     )  # fmt: skip
-    if not is_plain or isinstance(named["args"], str | bytes | os.PathLike):
+    words: Any = named["args"]
+    if not is_plain or type(words) not in {list, tuple}:
         return None
-    cwd = os.getcwd() if named["cwd"] is None else os.path.abspath(os.fsdecode(named["cwd"]))
-    if not os.access(cwd, os.X_OK):
+    try:
+        cwd = os.getcwd() if named["cwd"] is None else os.path.abspath(os.fsdecode(named["cwd"]))
+    except FileNotFoundError:
+        return None
+    if not os.path.isdir(cwd) or not os.access(cwd, os.X_OK):
         return None
     standard = {0: named["p2cread"], 1: named["c2pwrite"], 2: named["errwrite"]}
     fds = {number: number if fd == -1 else fd for number, fd in standard.items()}
     environ = os.environ if named["env"] is None else named["env"]
     if not all(isinstance(part, str) for item in environ.items() for part in item):
         return None
-    argv = [os.fsdecode(word) for word in named["args"]]
-    return SERVER.start_child(argv, environ, cwd, fds, is_leader=named["start_new_session"])
+    argv = [os.fsdecode(word) for word in words]
+    return POOL.start_child(argv, environ, cwd, fds, is_leader=named["start_new_session"])
 
 
 def _is_program(argv: Sequence[str]) -> bool:
@@ -210,8 +272,15 @@ def _is_inherited(fd: int) -> bool:
         return False
 
 
-def _of_interpreter(environ: Mapping[str, str]) -> dict[str, str]:
-    return {name: value for name, value in environ.items() if name.startswith(OF_INTERPRETER)}
+def _key_of(environ: Environment) -> Key:
+    return tuple(sorted((name, value) for name, value in environ.items() if name.startswith(OF_INTERPRETER)))
+
+
+def _has_site_module(environ: Environment) -> bool:
+    """Whether the interpreter would run a module of a user at its start."""
+    folders = environ.get("PYTHONPATH", "").split(os.pathsep)
+    names = ("sitecustomize.py", "usercustomize.py")
+    return any(os.path.exists(os.path.join(folder, name)) for folder in folders if folder for name in names)
 
 
 def surroundings() -> object:
@@ -229,13 +298,9 @@ def _signals() -> tuple[int, str]:
     return int(_status("SigIgn"), 16) & ~of_interpreter, _status("SigBlk")
 
 
-def _umask() -> int:
-    return int(_status("Umask"), 8)
-
-
 def _status(name: str) -> str:
     with open("/proc/thread-self/status", encoding="utf-8", errors="replace") as file:
         return next(line.split()[1] for line in file if line.startswith(f"{name}:"))
 
 
-SERVER = _Server()
+POOL = _Pool()
