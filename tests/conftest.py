@@ -4,6 +4,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Generator
+from pathlib import Path
 from typing import cast
 
 import pytest
@@ -12,7 +13,7 @@ from hypothesis import settings
 from support import sshd as ssh_server
 from support.daemon_process import Place, place
 from support.patience import FULL_S, shrink_patience
-from support.warm_start import SERVER, install
+from support.warm_start import POOL, install
 
 # Daemons start as they do for a user, from compiled modules: to compile them doubles the processor time of a start.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -21,7 +22,25 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 _STATE = tempfile.TemporaryDirectory(prefix="fileops-state-")
 os.environ["XDG_STATE_HOME"] = _STATE.name
 
-EDITORS = {"tests/clients/test_vscode.py": "vscode", "tests/clients/neovim/": "neovim"}  # the group of each
+# Parts of the suite by the beginning of their tests' names, those that take longest first, with the mark of each.
+PARTS = {
+    "tests/clients/test_vscode.py": "editors",
+    "tests/clients/neovim/": "editors",
+    "tests/architecture/test_types.py": "tools",
+    "tests/hosts/": "hosts",
+    "tests/packaging/": "packaging",
+    "tests/examples/": "tools",
+    "tests/peers/": "peers",
+    "tests/faults/": "crashes",
+    "tests/properties/test_delivery_machine.py": "games",
+    "tests/race/": "games",
+    "tests/oracle/": "games",
+    "tests/replay/": "games",
+    "tests/e2e/": "processes",
+    "tests/docs/": "processes",
+    "tests/clients/": "processes",
+}
+GROUPS = {"tests/clients/test_vscode.py": "vscode", "tests/clients/neovim/": "neovim"}
 
 install()  # most processes of the program are forked from a warm one
 
@@ -29,17 +48,34 @@ settings.register_profile("fileops", deadline=None)  # no timed assertions
 settings.load_profile("fileops")
 
 
-@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups, and before marks are chosen
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests of one editor come one after the other: windows that are not in front get their keys late.
+    """Give each test the mark of its part, and begin with what takes longest (`--no-loadscope-reorder`).
 
-    They take longest, so they come before all others: tests are handed out in this order (`--no-loadscope-reorder`).
+    Tests of one editor come one after the other: windows that are not in front get their keys late.
     """
+    places = {id(item): place_in_parts(item.nodeid) for item in items}
+    names = list(PARTS.values())
     for item in items:
-        for path, group in EDITORS.items():
+        place = places[id(item)]
+        item.add_marker(names[place] if place < len(names) else "quick")
+        for path, group in GROUPS.items():
             if item.nodeid.startswith(path):
                 item.add_marker(pytest.mark.xdist_group(group))
-    items.sort(key=lambda item: not item.nodeid.startswith(tuple(EDITORS)))
+    items.sort(key=lambda item: places[id(item)])
+
+
+def place_in_parts(name: str) -> int:
+    """The number of the part that a test is in; the number of all parts if it is quick."""
+    return next((place for place, beginning in enumerate(PARTS) if name.startswith(beginning)), len(PARTS))
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Where only quick tests are asked for, do not even import the others."""
+    if config.getoption("markexpr") != "quick":
+        return None
+    name = collection_path.relative_to(config.rootpath).as_posix() + ("/" if collection_path.is_dir() else "")
+    return True if place_in_parts(name) < len(PARTS) else None
 
 
 @pytest.hookimpl(wrapper=True)
@@ -51,7 +87,7 @@ def pytest_runtest_makereport(
     Editors do not count: their tests take long, and have their own patience.
     """
     report = yield
-    if report.failed and call.duration >= FULL_S and not item.nodeid.startswith(tuple(EDITORS)):
+    if report.failed and call.duration >= FULL_S and not item.nodeid.startswith(tuple(GROUPS)):
         shrink_patience()
     return report
 
@@ -72,7 +108,7 @@ def state_of_this_test(monkeypatch: pytest.MonkeyPatch) -> Generator[None]:
 def start_of_processes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """A test of the start itself begins its processes as a user does."""
     if cast("pytest.Item", request.node).get_closest_marker("real_start") is not None:
-        monkeypatch.setattr(SERVER, "is_off", True)
+        monkeypatch.setattr(POOL, "is_off", True)
 
 
 def pytest_xdist_auto_num_workers() -> int:
