@@ -649,6 +649,7 @@ def test_set_of_a_dead_daemon_is_undone_at_the_start_and_reported(folder: Path, 
             {"file_path": f"{folder}/a", "outcome": "restored", "kept_as": None},
             {"file_path": f"{folder}/b", "outcome": "left", "kept_as": kept},
         ],
+        "waits_for": [],
     }
     assert kept in message["message"]
     assert contents(folder) == {**BEFORE, "b": "of another program\n", "b.fileops-before-5e7": BEFORE["b"]}

@@ -397,6 +397,25 @@ async def test_damaged_record_is_put_aside_and_a_new_one_begins(folder: Path, st
     assert [path.read_bytes()[:11] for path in record.glob("*.damaged-*")] == [b"no database"]
 
 
+async def test_record_that_is_damaged_while_it_is_used_begins_again_and_records(
+    daemon: SharedDaemon, folder: Path, state_home: Path
+) -> None:
+    """S14: the damage is met long after the start, by queries and by the recorder."""
+    editor = await daemon.editor(folder)
+    await recording(editor, folder)
+    (folder / "a.py").write_text("before\n")
+    await logged(editor, bool)
+    record = state_home / "fileops-server" / "record"
+    with closing(sqlite3.connect(record / "record.db", isolation_level=None)) as other:
+        for table in ("entry", "known", "blob"):
+            other.execute(f"DROP TABLE {table}")
+    assert (await editor.call("fileops/log", {}))["entries"] == []
+    (folder / "b.py").write_text("after\n")
+    (entry,) = await logged(editor, lambda found: any(entry["content"] == "kept" for entry in found))
+    assert outline([entry]) == [("outside", "modify", "b.py")]
+    assert len([path for path in record.glob("*.damaged-*") if path.suffix[-4:] not in {"-wal", "-shm"}]) >= 1
+
+
 async def test_record_continues_in_memory_when_it_cannot_be_written(daemon: SharedDaemon, folder: Path) -> None:
     """Another program has locked the database. For a full disk see tests/faults/test_record_faults.py."""
     editor = await daemon.editor(folder)

@@ -75,7 +75,7 @@ from fileops.record.entries import EntryWriter, Observed
 from fileops.record.folder import Edge, GitFacts, ask_git, in_steps
 from fileops.record.folder import RecordedFolder as Folder
 from fileops.record.staging import StagingWatch
-from fileops.record.store import MAX_AGE_S, NewerRecord, RecordStore, is_locked
+from fileops.record.store import MAX_AGE_S, NewerRecord, RecordStore, is_damage, is_locked
 from fileops.record.turns import TurnRegistry
 
 log = logging.getLogger(__name__)
@@ -567,6 +567,24 @@ class Recorder:
             self._steps.setdefault(folder.root, self._copying(folder))
         return n_entries
 
+    def _note_new_record(self, reason: str, aside: str | None) -> None:
+        """Fill a new record, after a damaged one was put aside. Any thread."""
+        if aside is not None:  # else another daemon has put it aside, and said so
+            self._warn(f"The record of changes is damaged: {reason}. It is now {aside}, and a new one begins.", None)
+        self._send(self._begin_record_again)
+
+    def _begin_record_again(self) -> None:
+        for folder in self._folders.values():
+            folder.forget_contents(None)
+            known = list(folder.files.items())
+
+            def begin(root: str = folder.root, known: list[tuple[str, Known]] = known) -> None:
+                self.store.begin_folder(root, self._wall())
+                self.store.set_known(root, known)
+
+            self._queue(folder.root, begin)
+            self._steps.setdefault(folder.root, self._copying(folder))
+
     def status(self) -> list[RecordedFolder]:
         """Return each folder with the state of its recording. Waits for the recorder's thread."""
         answer: list[RecordedFolder] = []
@@ -610,6 +628,7 @@ class Recorder:
     def _run(self) -> None:
         try:
             store = self._open_store()
+            store.on_begun_again = self._note_new_record
             self._writer = EntryWriter(store, self.windows, self.turns, self._on_entries)
             self._opened.set_result(store)
         except Exception as fault:  # the boundary of the thread: its waiters need an answer
@@ -1490,6 +1509,8 @@ class Recorder:
             if self.store.is_in_memory:
                 log.error("a part of the record was lost: %s", error)
                 return True
+            if is_damage(error):
+                return False  # the store has begun again
             now = self._now()
             self._locked_since = self._locked_since or now
             if is_locked(error) and now - self._locked_since < _LOCKED_S:

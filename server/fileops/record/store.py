@@ -18,7 +18,7 @@ import time
 import uuid
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -45,6 +45,9 @@ from fileops.record import blobs
 log = logging.getLogger(__name__)
 
 FILE_NAME = "record.db"
+_NOT_OPEN = (0, 0)
+_ASIDE = ".damaged-"  # then nanoseconds since the epoch
+T = TypeVar("T")
 VERSION = 5
 MAX_AGE_S = 30 * 24 * 3600.0
 MAX_BYTES = 1 << 30
@@ -128,12 +131,34 @@ def is_locked(error: sqlite3.Error) -> bool:
 def put_aside(folder: str) -> str:
     """Rename a damaged database, so that a new one can be created. Returns the new path. Raises: OSError."""
     path = os.path.join(folder, FILE_NAME)
-    aside = f"{path}.damaged-{time.time_ns()}"
+    aside = f"{path}{_ASIDE}{time.time_ns()}"
     for suffix in ("-wal", "-shm"):
         with suppress(FileNotFoundError):
             os.rename(path + suffix, aside + suffix)
     os.rename(path, aside)
     return aside
+
+
+def is_damage(error: Exception) -> bool:
+    """Whether an error says that what is in the database is not what was written there."""
+    if isinstance(error, RecordDamaged | msgspec.DecodeError):
+        return True
+    if getattr(error, "sqlite_errorcode", 0) & 0xFF in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}:
+        return True
+    return isinstance(error, sqlite3.OperationalError) and str(error).startswith(("no such table", "no such column"))
+
+
+def asides(folder: str) -> list[str]:
+    """Return the damaged databases that were put aside, with their further files, oldest first."""
+    try:
+        names = sorted(os.listdir(folder))
+    except OSError:
+        return []
+    return [os.path.join(folder, name) for name in names if name.startswith(f"{FILE_NAME}{_ASIDE}")]
+
+
+class RecordDamaged(sqlite3.DatabaseError):
+    """The database is damaged. It was put aside, and the next attempt finds a new one."""
 
 
 class NewerRecord(Exception):
@@ -164,6 +189,9 @@ class RecordStore:
         self._n_open = 0  # depth of transactions
         self.path = ":memory:" if folder is None or not is_usable else _private_file(folder)
         self._db = _connected(self.path)
+        # Called with the reason, and where the database is now, when a damaged one was put aside; under the lock.
+        self.on_begun_again: Callable[[str, str | None], None] = lambda _reason, _aside: None
+        self._inode = _NOT_OPEN
         try:
             self._set_up(waits=waits)
             self._first_seq = self._next_seq()  # of what is written from now on
@@ -186,6 +214,12 @@ class RecordStore:
                     self._db.execute(statement)
             if version < VERSION:
                 self._db.execute(f"PRAGMA user_version = {VERSION}")
+            tables = {name for (name,) in self._db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+            if not {*TABLE_KEYS, "blob"} <= tables:
+                raise RecordDamaged("a table is missing")
+        if self.path != ":memory:":
+            status = os.stat(self.path)
+            self._inode = status.st_dev, status.st_ino
 
     @contextmanager
     def transaction(self, *, waits: bool = True) -> Generator[None]:
@@ -198,16 +232,25 @@ class RecordStore:
             self._n_open += 1
             try:
                 yield
-            except BaseException:
+            except BaseException as error:
                 self._n_open -= 1
-                if self._n_open == 0 and self._db.in_transaction:
-                    self._db.execute("ROLLBACK")
+                if self._n_open == 0:
+                    self._roll_back(error)
                 raise
             self._n_open -= 1
             if self._n_open == 0:
                 self._db.execute("COMMIT")
         finally:
             self._lock.release()
+
+    def _roll_back(self, error: BaseException) -> None:
+        """Roll back after an error. A damaged record is put aside, so that the next attempt finds a new one."""
+        is_open = self._inode != _NOT_OPEN  # else it is being opened, and who opens it decides
+        if not is_open or not isinstance(error, Exception) or not is_damage(error) or self.is_in_memory:
+            if self._db.in_transaction:
+                self._db.execute("ROLLBACK")
+            return
+        self._begin_again(error)
 
     def _acquire_lock(self, wait_s: float) -> None:
         """Take our lock and, unless this thread has it, the database's. While it waits for that one, ours is free."""
@@ -329,18 +372,19 @@ class RecordStore:
             self._db.executemany("DELETE FROM keep WHERE entry_id = ?", ids)
 
     def entry(self, entry_id: str) -> Entry | None:
-        rows = self._rows(f"SELECT {_COLUMNS} FROM entry WHERE entry_id = ?", entry_id)
-        return _entry_of(rows[0]) if rows else None
+        rows = self._read(_entry_of, f"SELECT {_COLUMNS} FROM entry WHERE entry_id = ?", entry_id)
+        return rows[0] if rows else None
 
     def entry_of_edit(self, edit_id: str) -> Entry | None:
         """The entry of an edit made through the daemon; of a rename, the later one."""
-        rows = self._rows(f"SELECT {_COLUMNS} FROM entry WHERE edit_id = ? ORDER BY seq DESC LIMIT 1", edit_id)
-        return _entry_of(rows[0]) if rows else None
+        rows = self._read(
+            _entry_of, f"SELECT {_COLUMNS} FROM entry WHERE edit_id = ? ORDER BY seq DESC LIMIT 1", edit_id
+        )
+        return rows[0] if rows else None
 
     def entries_of_edit(self, edit_id: str) -> list[Entry]:
         """The entries of an edit made through the daemon, oldest first: a rename has two."""
-        rows = self._rows(f"SELECT {_COLUMNS} FROM entry WHERE edit_id = ? ORDER BY seq", edit_id)
-        return [_entry_of(row) for row in rows]
+        return self._read(_entry_of, f"SELECT {_COLUMNS} FROM entry WHERE edit_id = ? ORDER BY seq", edit_id)
 
     def newest(self, path: str) -> Entry | None:
         """The newest entry of a file, or None."""
@@ -353,19 +397,21 @@ class RecordStore:
 
     def previous(self, entry: Entry) -> Entry | None:
         """The entry of the same file before this one, or None. Raises: UnknownId."""
-        rows = self._rows(
+        rows = self._read(
+            _entry_of,
             f"SELECT {_COLUMNS} FROM entry WHERE path = ? AND seq < ? ORDER BY seq DESC LIMIT 1",
             os.fsencode(entry.path), self._seq_of(entry.entry_id),
         )  # fmt: skip
-        return _entry_of(rows[0]) if rows else None
+        return rows[0] if rows else None
 
     def following(self, entry: Entry) -> Entry | None:
         """The entry of the same file after this one, or None. Raises: UnknownId."""
-        rows = self._rows(
+        rows = self._read(
+            _entry_of,
             f"SELECT {_COLUMNS} FROM entry WHERE path = ? AND seq > ? ORDER BY seq LIMIT 1",
             os.fsencode(entry.path), self._seq_of(entry.entry_id),
         )  # fmt: skip
-        return _entry_of(rows[0]) if rows else None
+        return rows[0] if rows else None
 
     def other_half(self, entry: Entry) -> Entry | None:
         """Return the other half of the rename that an entry is half of; None if it is none, or the other is not known.
@@ -381,12 +427,13 @@ class RecordStore:
         name, column = (entry.moved_to, "moved_from") if entry.kind == "delete" else (entry.moved_from, "moved_to")
         if name is None:
             return None
-        rows = self._rows(
+        rows = self._read(
+            _entry_of,
             f"SELECT {_COLUMNS} FROM entry WHERE path = ? AND {column} = ? "
             "ORDER BY ABS(seq - (SELECT seq FROM entry WHERE entry_id = ?)) LIMIT 1",
             os.fsencode(name), os.fsencode(entry.path), entry.entry_id,
         )  # fmt: skip
-        return _entry_of(rows[0]) if rows else None
+        return rows[0] if rows else None
 
     def entries(self, query: LogQuery, *, is_file: bool = False) -> tuple[list[Entry], bool]:
         """Return entries, newest first, and whether there are more than `query.limit`.
@@ -396,7 +443,7 @@ class RecordStore:
         where, values = self._conditions(query, is_file=is_file)
         n_wanted = -1 if query.limit is None else query.limit + 1
         sql = f"SELECT {_COLUMNS} FROM entry WHERE {where} ORDER BY seq DESC LIMIT ?"
-        found = [_entry_of(row) for row in self._rows(sql, *values, n_wanted)]
+        found = self._read(_entry_of, sql, *values, n_wanted)
         return found[: query.limit], query.limit is not None and len(found) > query.limit
 
     def contents(self, entry: Entry, known: dict[bytes, bytes] | None = None) -> Contents:
@@ -677,17 +724,18 @@ class RecordStore:
             self._db.execute("INSERT OR REPLACE INTO turn VALUES (?, ?, ?, ?)", row)
 
     def turn(self, turn_id: str) -> Turn | None:
-        rows = self._rows("SELECT body FROM turn WHERE turn_id = ?", turn_id)
-        return msgspec.msgpack.decode(rows[0][0], type=Turn) if rows else None
+        rows = self._read(_turn_of, "SELECT body FROM turn WHERE turn_id = ?", turn_id)
+        return rows[0] if rows else None
 
     def newest_turn(self, session_id: SessionName) -> Turn | None:
         """Return a session's newest turn. This does not count its entries, of which there can be thousands."""
-        rows = self._rows(
+        rows = self._read(
+            _turn_of,
             f"SELECT body FROM turn WHERE session_id = ? AND ({_HAS_HOST_ID.format('session_id')} OR began >= ?) "
             "ORDER BY began DESC, rowid DESC LIMIT 1",
             session_id, self.named_since,
         )  # fmt: skip
-        return msgspec.msgpack.decode(rows[0][0], type=Turn) if rows else None
+        return rows[0] if rows else None
 
     def turns(
         self,
@@ -711,12 +759,11 @@ class RecordStore:
             "FROM turn LEFT JOIN entry USING (turn_id) "
             f"WHERE {' AND '.join(conditions)} GROUP BY turn_id ORDER BY began DESC, turn.rowid DESC LIMIT ?"
         )
-        return [
-            CountedTurn(
-                turn=msgspec.msgpack.decode(body, type=Turn), n_entries=n_entries, n_files=n_files, n_undone=n_undone
-            )
-            for body, n_entries, n_files, n_undone in self._rows(sql, *values, -1 if limit is None else limit)
-        ]
+
+        def counted(row: tuple[Any, ...]) -> CountedTurn:
+            return CountedTurn(turn=_turn_of(row), n_entries=row[1], n_files=row[2], n_undone=row[3])
+
+        return self._read(counted, sql, *values, -1 if limit is None else limit)
 
     def put_command(self, command: Command) -> None:
         """Add or change a command."""
@@ -725,8 +772,8 @@ class RecordStore:
             self._db.execute("INSERT OR REPLACE INTO command VALUES (?, ?, ?, ?)", row)
 
     def command(self, command_id: str) -> Command | None:
-        rows = self._rows("SELECT body FROM command WHERE command_id = ?", command_id)
-        return msgspec.msgpack.decode(rows[0][0], type=Command) if rows else None
+        rows = self._read(_command_of, "SELECT body FROM command WHERE command_id = ?", command_id)
+        return rows[0] if rows else None
 
     def whole_id(self, beginning: str) -> str:
         """Return the only id of an entry, command, turn or rewind that begins so. Raises: UnknownId."""
@@ -753,9 +800,12 @@ class RecordStore:
 
     def known(self, root: str) -> dict[str, Known]:
         """What was last known of the files of a recorded folder, by path."""
-        rows = self._rows("SELECT path, body FROM known WHERE root = ?", os.fsencode(root))
         decoder = msgspec.msgpack.Decoder(Known)
-        return {os.fsdecode(path): decoder.decode(body) for path, body in rows}
+
+        def known_of(row: tuple[Any, ...]) -> tuple[str, Known]:
+            return os.fsdecode(row[0]), decoder.decode(row[1])
+
+        return dict(self._read(known_of, "SELECT path, body FROM known WHERE root = ?", os.fsencode(root)))
 
     def set_known(self, root: str, files: Iterable[tuple[str, Known | None]]) -> None:
         """Store what is known of files; None: the file does not exist."""
@@ -787,7 +837,12 @@ class RecordStore:
     # --- limits ------------------------------------------------------------------------------------------------
 
     def prune(self, now: float, *, max_age_s: float = MAX_AGE_S, max_bytes: int = MAX_BYTES) -> bool:
-        """Remove some of what is too old or too much. Returns whether there is more to remove."""
+        """Remove some of what is too old or too much. Returns whether there is more to remove.
+
+        That also holds for a damaged record that was put aside. Raises: OSError, sqlite3.Error.
+        """
+        with suppress(FileNotFoundError):
+            self._drop_asides(lambda path: os.stat(path).st_mtime < now - max_age_s or self._are_asides_over(max_bytes))
         with self.transaction():
             before = self._db.total_changes
             old = now - max_age_s
@@ -807,11 +862,16 @@ class RecordStore:
             self._remove_unused_blobs()
             return self._db.total_changes != before
 
+    def _are_asides_over(self, max_bytes: int) -> bool:
+        """Return whether they are more than what the record leaves of its bound."""
+        sizes = (os.stat(path).st_size for path in asides(self.folder or ""))
+        return sum(sizes) + self.n_bytes > max_bytes
+
     def _drop_oldest(self) -> None:
         """Remove the contents of the oldest entries that have any, or the oldest entries if none has."""
         having = "before IS NOT NULL OR after IS NOT NULL"
-        rows = self._rows(f"SELECT {_COLUMNS} FROM entry WHERE {having} ORDER BY seq LIMIT ?", _STEP)
-        self._drop_contents(map(_entry_of, rows))
+        rows = self._read(_entry_of, f"SELECT {_COLUMNS} FROM entry WHERE {having} ORDER BY seq LIMIT ?", _STEP)
+        self._drop_contents(rows)
         if not rows:
             self._db.execute("DELETE FROM entry WHERE seq IN (SELECT seq FROM entry ORDER BY seq LIMIT ?)", (_STEP,))
 
@@ -843,7 +903,15 @@ class RecordStore:
                     pass
             self._db.execute("PRAGMA secure_delete = OFF")
             self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            self._drop_asides(lambda _path: True)  # any of them may contain what is forgotten
             return n_entries
+
+    def _drop_asides(self, is_dropped: Callable[[str], bool]) -> None:
+        """Remove damaged databases that were put aside. Raises: OSError."""
+        for path in asides(self.folder) if self.folder is not None else ():
+            if is_dropped(path):
+                with suppress(FileNotFoundError):
+                    os.unlink(path)
 
     def _forget_folders(self, path: str | None) -> None:
         """Forget since when the folders inside a folder (None: all folders) have been recorded."""
@@ -890,12 +958,55 @@ class RecordStore:
     # --- helpers -----------------------------------------------------------------------------------------------
 
     def _rows(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
+        return self._read(_same, sql, *values)
+
+    def _read(self, decode: Callable[[tuple[Any, ...]], T], sql: str, *values: object) -> list[T]:
+        """Return the decoded rows; of a record that turns out to be damaged, those of the new one.
+
+        Raises: sqlite3.Error.
+        """
         with self._lock:
-            return self._db.execute(sql, values).fetchall()
+            try:
+                return [decode(row) for row in self._db.execute(sql, values)]
+            except (sqlite3.Error, msgspec.DecodeError) as error:
+                if not is_damage(error) or self.is_in_memory:
+                    raise
+                if self._n_open:  # the transaction is over; see `transaction`
+                    raise RecordDamaged(str(error)) from error
+                self._begin_again(error)
+            return [decode(row) for row in self._db.execute(sql, values)]
+
+    def _begin_again(self, error: Exception) -> None:
+        """Put the damaged database aside, and continue in a new one. Raises: OSError, sqlite3.Error.
+
+        Another daemon may have done so before: then the new database is at the path, and only has to be opened.
+        """
+        with suppress(sqlite3.Error):
+            self._db.close()
+        assert self.folder is not None
+        aside = put_aside(self.folder) if self._is_in_place() else None
+        self.path = _private_file(self.folder)
+        self._db, self._n_open, self._inode = _connected(self.path), 0, _NOT_OPEN
+        self._set_up()
+        self._first_seq = self._next_seq()
+        log.warning("the record is damaged: %s; it is now %s", error, aside)
+        self.on_begun_again(str(error), aside)
+
+    def _is_in_place(self) -> bool:
+        """Return whether the file that was opened still has its name."""
+        try:
+            status = os.stat(self.path)
+        except FileNotFoundError:
+            return False
+        return (status.st_dev, status.st_ino) == self._inode
 
 
 def _connected(path: str) -> sqlite3.Connection:
     return sqlite3.connect(path, isolation_level=None, check_same_thread=False, cached_statements=64)
+
+
+def _same(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    return row
 
 
 # New entries in memory that were inserted before an entry of the same file that the attached `disk` also has.
@@ -955,6 +1066,14 @@ def _private_file(folder: str) -> str:
     path = os.path.join(folder, FILE_NAME)
     os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))  # -wal and -shm inherit it
     return path
+
+
+def _turn_of(row: tuple[Any, ...]) -> Turn:
+    return msgspec.msgpack.decode(row[0], type=Turn)
+
+
+def _command_of(row: tuple[Any, ...]) -> Command:
+    return msgspec.msgpack.decode(row[0], type=Command)
 
 
 def _entry_of(row: tuple[Any, ...]) -> Entry:

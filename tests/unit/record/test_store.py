@@ -5,10 +5,12 @@ R-RECP-3 (limits), R-RECP-4 (it continues in memory).
 
 import itertools
 import os
+import shutil
 import sqlite3
 import stat
+import time
 from collections.abc import Generator
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
@@ -33,7 +35,7 @@ from fileops.model.record import (
 )
 from fileops.model.sessions import SessionName
 from fileops.record import blobs
-from fileops.record.store import FILE_NAME, NewerRecord, RecordStore, UnknownId
+from fileops.record.store import FILE_NAME, TABLE_KEYS, NewerRecord, RecordStore, UnknownId, asides, put_aside
 
 AGENT = BySession(session_id=SessionName("claude-code:1"), label="claude-code")
 SED = ByCommand(session_id=SessionName("codex:2"), command_id="c-1", label="codex · sed")
@@ -368,3 +370,122 @@ def test_entry_inserted_before_another_one_in_memory_is_before_it_in_the_file(st
     of_file, _ = store.entries(LogQuery(path="/p/a.py"), is_file=True)
     assert [entry.entry_id for entry in reversed(of_file)] == ["e-0001", "e-0002", "e-0003", "e-0004", "e-0006"]
     assert len(store.entries(LogQuery())[0]) == 6
+
+
+# --- damage ---------------------------------------------------------------------------------------------------------
+
+
+def _fill(folder: str) -> int:
+    """A record of 100 entries with contents, whose file has this many bytes."""
+    with closing(RecordStore(folder)) as store:
+        with store.transaction():
+            for number in range(100):
+                before, after = f"{number}\n".encode() * 40, f"{number + 1}\n".encode() * 40
+                store.append(entry_of(number, before, after, path=f"/p/{number % 50}.py"), Contents(before, after))
+                turn_id, at = f"t-{number}", float(number)
+                store.put_turn(Turn(turn_id=turn_id, session_id=AGENT.session_id, label="claude-code", began=at))
+            store.begin_folder("/p", 0.0)
+            store.set_known("/p", [(f"/p/{number}.py", Known(content="kept")) for number in range(100)])
+        store.sync()
+    return os.path.getsize(os.path.join(folder, FILE_NAME))
+
+
+def _use(store: RecordStore) -> None:
+    """Do what a daemon does with a record, and repeat once what fails: the second time it must succeed."""
+    entry = entry_of(9999, b"before\n", b"after\n")
+    uses = (
+        lambda: store.entries(LogQuery()),
+        lambda: store.known("/p"),
+        store.turns,
+        lambda: store.append(entry, Contents(b"before\n", b"after\n")),
+        lambda: [store.contents(each) for each in store.entries(LogQuery())[0]],
+        lambda: store.prune(2000.0),
+        store.unkept_paths,
+        lambda: store.set_staged("/p", {}),
+        lambda: store.begin_folder("/p", 1.0),
+    )
+    for use in uses:
+        with suppress(sqlite3.DatabaseError):
+            use()
+            continue
+        use()
+    if store.entry(entry.entry_id) is None:  # it was put aside with the record, after it was written
+        store.append(entry, Contents(b"before\n", b"after\n"))
+    assert store.contents(entry) == Contents(b"before\n", b"after\n")
+
+
+def test_record_that_is_damaged_at_any_page_is_put_aside_and_begins_again(tmp_path: Path) -> None:
+    """S14: also where the first failure comes long after the record was opened."""
+    whole = str(tmp_path / "whole")
+    n_bytes, n_aside = _fill(whole), 0
+    for at in range(0, n_bytes, 4096):
+        folder = str(tmp_path / f"at-{at}")
+        shutil.copytree(whole, folder)
+        with open(os.path.join(folder, FILE_NAME), "r+b") as file:
+            file.seek(at)
+            file.write(b"\xa5" * 4096)
+        try:
+            store = RecordStore(folder)
+        except sqlite3.DatabaseError:  # see compose.recording.open_record
+            put_aside(folder)
+            store = RecordStore(folder)
+        with closing(store):
+            _use(store)
+        n_aside += bool(asides(folder))
+    assert n_aside > n_bytes // 4096 // 2
+
+
+@pytest.mark.parametrize("table", [*TABLE_KEYS, "blob"])
+@pytest.mark.parametrize("is_open", [False, True])
+def test_record_that_lacks_a_table_is_put_aside_and_begins_again(tmp_path: Path, table: str, *, is_open: bool) -> None:
+    folder = str(tmp_path / "record")
+    _fill(folder)
+    opened = RecordStore(folder) if is_open else None
+    with closing(sqlite3.connect(os.path.join(folder, FILE_NAME), isolation_level=None)) as other:
+        other.execute(f"DROP TABLE {table}")
+    if opened is None:
+        with pytest.raises(sqlite3.DatabaseError, match="a table is missing"):
+            RecordStore(folder)
+        put_aside(folder)
+    with closing(opened or RecordStore(folder)) as store:
+        told = list[str | None]()
+        store.on_begun_again = lambda _reason, aside: told.append(aside)
+        _use(store)
+    assert len(asides(folder)) >= 1
+
+
+def test_second_daemon_opens_the_record_that_the_first_began(tmp_path: Path) -> None:
+    """Both find the damage: only the damaged database is put aside."""
+    folder = str(tmp_path / "record")
+    _fill(folder)
+    with closing(RecordStore(folder)) as first, closing(RecordStore(folder)) as second:
+        with closing(sqlite3.connect(first.path, isolation_level=None)) as other:
+            other.execute("DROP TABLE turn")
+        first.turns()
+        first.append(entry_of(1, b"a", b"b"), Contents(b"a", b"b"))
+        second.turns()
+        assert [entry.entry_id for entry in second.entries(LogQuery())[0]] == ["e-0001"]
+    assert len([path for path in asides(folder) if not path.endswith(("-wal", "-shm"))]) == 1
+
+
+def test_forgetting_removes_damaged_records_that_were_put_aside(tmp_path: Path) -> None:
+    folder = str(tmp_path / "record")
+    _fill(folder)
+    put_aside(folder)
+    with closing(RecordStore(folder)) as store:
+        assert asides(folder)
+        store.forget(None)
+    assert asides(folder) == []
+
+
+@pytest.mark.parametrize(("age_s", "max_bytes", "is_kept"), [(0, 1 << 30, True), (3600, 1 << 30, False), (0, 1, False)])
+def test_limits_cover_damaged_records_that_were_put_aside(
+    tmp_path: Path, age_s: float, max_bytes: int, *, is_kept: bool
+) -> None:
+    folder = str(tmp_path / "record")
+    _fill(folder)
+    put_aside(folder)
+    now = time.time() + age_s
+    with closing(RecordStore(folder)) as store:
+        store.prune(now, max_age_s=1800, max_bytes=max_bytes)
+    assert bool(asides(folder)) is is_kept

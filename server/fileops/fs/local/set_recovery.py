@@ -441,14 +441,15 @@ def _settled(
         roll_back = RollBack(journal.record, opener, is_own=False, used=used, last_tried_at=last_tried_at)
         roll_back.run(done)
         work = roll_back.work
+    # Also before the folders of the set are removed: if this process dies then, they would seem to be away.
+    if work.outcomes and (work.waiting or journal.folders):
+        news = tuple(_as_settled(index, file) for index, file in work.outcomes.items())
+        note_settled(fd, journal, journal.settled + news)
     if not work.waiting:
         if not journal.is_committed:
             remove_folders(journal.folders, opener)
         files = () if journal.is_committed else _in_order(journal, work)
         return files, None
-    if work.outcomes:
-        news = tuple(_as_settled(index, file) for index, file in work.outcomes.items())
-        note_settled(fd, journal, journal.settled + news)
     os.utime(fd)
     folders = tuple(set(work.waiting.values()))
     waiting = Unsettled(
