@@ -122,7 +122,8 @@ class Entry(Struct, frozen=True, kw_only=True):
     edit_id: of an edit through the daemon, its id in the history of edits; set_id: of its change set. undone_by,
     undoes: ids of entries. rewind_id: of the rewind that made the entry. kept: whether a person has accepted the
     change. recorder: the run of a daemon that made the entry. mode: permission bits of a file that was deleted.
-    is_beside_git: whether git held the lock of its index at that time.
+    is_beside_git: whether git held the lock of its index at that time. parents: the blobs of the file in the commits
+    from which git may have brought it, as (object id, bytes).
     """
 
     entry_id: str
@@ -153,6 +154,7 @@ class Entry(Struct, frozen=True, kw_only=True):
     recorder: str = ""
     mode: int | None = None
     is_beside_git: bool = False
+    parents: tuple[tuple[bytes, int], ...] = ()
 
     @property
     def is_carried(self) -> bool:

@@ -8,7 +8,7 @@ import math
 import time
 import uuid
 from collections import OrderedDict, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -439,6 +439,17 @@ class EntryWriter:
                 return [(self._with_author(first, part.by, change), between), (rest, contents)]
         return [(entry, contents)]
 
+    def add_parents(self, blobs: Mapping[str, Sequence[tuple[bytes, int]]]) -> None:
+        """Add what git may have merged to the newest entries of files, if git may have made them.
+
+        Args: blobs: by path.
+        """
+        with self._store.transaction():
+            for path, found in blobs.items():
+                entry = self._store.newest(path)
+                if entry is not None and entry.is_beside_git and entry.recorder == self._store.recorder:
+                    self._store.replace(replace(entry, parents=tuple(dict.fromkeys((*entry.parents, *found)))))
+
     def _with_author(self, entry: Entry, by: By, change: Observed) -> Entry:
         during = tuple(turn.turn_id for turn in self._turns.open_during(entry.path, change.began_at, change.time))
         return self._authored(replace(entry, during=during), by)
@@ -568,6 +579,7 @@ class EntryWriter:
         merged = replace(
             previous,
             after=entry.after,
+            parents=tuple(dict.fromkeys((*previous.parents, *entry.parents))),
             time=entry.time,
             moved_to=entry.moved_to,
             kind=_kind_of_versions(previous.before, entry.after, previous.gap),

@@ -28,6 +28,11 @@ _EXTENDED, _NAME_MASK = 0x4000, 0xFFF
 _REGULAR, _FOLDER = 0o10, 0o4  # in the index, the upper bits of the mode: of a file that is not a link, and of a folder
 _PATHS_AT_ONCE = 100  # as arguments
 _SETTINGS_S = 10.0  # to read a few small files
+# The commits from which git may just have brought a file. Of a merge that is committed, its parents.
+_PARENTS = (
+    "HEAD", "HEAD^1", "HEAD^2", "ORIG_HEAD", "MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "REBASE_HEAD",
+    "refs/stash",
+)  # fmt: skip
 # What git reads first in a work tree. If one of these is a FIFO, git waits forever.
 _OWN_FILES = (
     ".gitignore", ".gitattributes", ".git/HEAD", ".git/config", ".git/config.worktree", ".git/commondir", ".git/index",
@@ -248,6 +253,26 @@ def committed_blobs(repository: Repository, paths: Iterable[str]) -> dict[str, C
         for path in wanted:
             head, index = (_blob_in(answer.read_line(_MAX_ANSWER_LINE)) for _ in range(2))
             found[path] = CommittedBlobs(head=head, index=index)
+    return found
+
+
+def parent_blobs(repository: Repository, paths: Iterable[str]) -> dict[str, tuple[tuple[bytes, int], ...]]:
+    """Return the blobs of canonical paths in the commits from which git may have brought them, by one process.
+
+    Raises: GitFailed.
+    """
+    found: dict[str, tuple[tuple[bytes, int], ...]] = {}
+    wanted = [path for path in paths if "\n" not in path]  # as it ends a question
+    names = [os.fsencode(path[len(repository.root.rstrip("/")) + 1 :]) for path in wanted]
+    questions = b"".join(b"%b:%b\n" % (parent.encode(), name) for name in names for parent in _PARENTS)
+    if not wanted:
+        return found
+    if _has_strange_files(repository.root):  # by now
+        raise GitFailed("what git would read is not a file")
+    with answering(repository.root, "cat-file", "--batch-check", stdin=questions, deadline_s=_SETTINGS_S) as answer:
+        for path in wanted:
+            blobs = [_blob_in(answer.read_line(_MAX_ANSWER_LINE)) for _ in _PARENTS]
+            found[path] = tuple(dict.fromkeys(blob for blob in blobs if blob is not None))
     return found
 
 

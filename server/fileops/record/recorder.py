@@ -74,6 +74,7 @@ from fileops.record.disk_thread import DiskHangs, DiskThread
 from fileops.record.entries import EntryWriter, Observed
 from fileops.record.folder import Edge, GitFacts, ask_git, in_steps
 from fileops.record.folder import RecordedFolder as Folder
+from fileops.record.git_process import GitFailed
 from fileops.record.staging import StagingWatch
 from fileops.record.store import MAX_AGE_S, NewerRecord, RecordStore, is_damage, is_locked
 from fileops.record.turns import TurnRegistry
@@ -103,6 +104,7 @@ _COMPARED_WITHIN_S = 0.5  # for comparing folders whose events are incomplete
 _WATCHED_WITHIN_S = 2.0  # how long a command waits for its folder's watches
 _READ_BYTES = 64 << 20  # waiting to be written, before reading pauses
 _MAX_COPIES = 64  # waiting to be written, before copying pauses
+_MAX_MERGED = 200  # files that git writes at once, of which it is asked for the parents
 _LOCKED_S = 3.0  # other programs lock for milliseconds; then use memory
 _RETURN_EVERY_S = 5.0  # between attempts to write to the file again
 _LOCK_PAUSE_S = 0.05
@@ -250,6 +252,7 @@ class Recorder:
         self._hanging: set[str] = set()  # folders whose disk a thread still waits for
         self._touched: dict[str, _Touch] = {}
         self._names: dict[str, dict[int, list[str]]] = {}  # names of each inode, by folder, while files are observed
+        self._carried: dict[str, set[str]] = {}  # by folder, files of which git is to be asked for Entry.parents
         self._unread: dict[str, _Touch] = {}  # unreadable files, with their first touch
         self._was_unread: set[str] = set()  # those of them that are touched again
         self._unread_pause_s, self._unread_at = _UNREAD_PAUSES_S[0], 0.0
@@ -1059,8 +1062,18 @@ class Recorder:
         if self._folders.get(folder.root) is not folder:  # the events just read ended its recording
             return
         folder.update_index(index, self._touched.__contains__)
+        self._ask_for_parents(folder)
         self.on_index(folder.root)
         self._steps[folder.root] = self._copying(folder)
+
+    def _ask_for_parents(self, folder: Folder) -> None:
+        """Note what git may have merged in the files that it wrote: HEAD has moved by now. Many files are no merge."""
+        paths, repository = self._carried.pop(folder.root, set()), folder.repository
+        if repository is None or not 0 < len(paths) <= _MAX_MERGED:
+            return
+        with contextlib.suppress(GitFailed):  # the contents that are known have to do
+            parents = self._ask_disk(folder.root, lambda: git.parent_blobs(repository, paths))
+            self._queue(folder.root, lambda: self._writer.add_parents(parents))
 
     def _copying(self, folder: Folder) -> Iterator[None]:
         while True:
@@ -1441,6 +1454,8 @@ class Recorder:
         documents = [document for name in (path, *others) for document in self._documents.documents_at(name)]
         open_commands = self._open_since(folder, path, touch)
         is_of_them = open_commands.is_certain and (open_commands.names_git or not touch.is_beside_git)
+        if touch.is_beside_git:
+            self._carried.setdefault(folder.root, set()).add(path)
         # If commands run, a document may contain what one of them wrote before its event is read here.
         typed_before = touch.earliest if open_commands.commands else touch.began
         typist = typed_by or _typist_of(documents, data, typed_before)

@@ -58,13 +58,14 @@ def owners_of_lines(
     undoes: Mapping[str, Collection[str]] | None = None,
     tool_edits: Collection[str] = (),
     carried: Collection[str] = (),
+    parents: Mapping[str, Collection[bytes]] | None = None,
 ) -> list[OwnedLines]:
     """Return who last changed each line, top to bottom. A line belongs to the newest change of a word in it.
 
-    steps: oldest first. content_of: see rewind_file. undoes, tool_edits: see story_of. Text that was there before
-    belongs to its earlier owner, if an undo, git or a person brings it back. carried: steps that own nothing.
+    steps: oldest first. content_of: see rewind_file. undoes, tool_edits, parents: see story_of. carried: steps that own
+    nothing. Text that was there before belongs to its earlier owner, if an undo, git or a person brings it back.
     """
-    story = story_of(steps, present, StepTexts(content_of), undoes or {}, tool_edits=tool_edits)
+    story = story_of(steps, present, StepTexts(content_of), undoes or {}, tool_edits=tool_edits, parents=parents)
     result: list[OwnedLines] = []
     for number, event in enumerate(writers_of_lines(story.vector, present, story.texts, story.undos), 1):
         entry_id = None if story.entry_ids[event] in carried else story.entry_ids[event]

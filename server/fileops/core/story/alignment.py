@@ -30,6 +30,10 @@ class Aligned(Struct, frozen=True):
         """How many bytes of the content the event wrote; whitespace does not count."""
         return sum(len(b"".join(data[span.start : span.stop].split())) for span in self.written)
 
+    def n_removed(self, event: int) -> int:
+        """How many bytes the event itself removed."""
+        return sum(span.stop - span.start for span in self.vector if span.removers == (event,))
+
 
 def applied(
     vector: Vector,

@@ -7,6 +7,7 @@ the story has elsewhere, with the known content that explains it best.
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from itertools import combinations
 
 from fileops.core import splices as splicing
 from fileops.core.diff.contents import common_lines, splices_between
@@ -92,13 +93,18 @@ class Story:
         undone: Collection[int] | None = None,
         writes: bool = False,
         is_own: bool = False,
+        parents: Collection[bytes] = (),
     ) -> None:
         """The file becomes `data`.
 
         splices: from the present content, if they are known. undone: the events that this undoes. writes: what it
         inserts is its own, even if it was there before. is_own: its effect is its own, even if it only leads back to a
-        known content.
+        known content. parents: the contents that it may have merged.
         """
+        parents = [parent for parent in parents if parent != data]
+        for parent in parents:
+            self._learn(parent)
+
         event = len(self.entry_ids)
         self.entry_ids.append(entry_id)
         self.texts.add(data)
@@ -106,7 +112,7 @@ class Story:
             self.undos.add(event)
         aligned = Aligned(self.vector, ())
         if undone or data != self.data:
-            aligned = self._next(data, event, splices, undone or (), writes=writes, is_own=is_own)
+            aligned = self._next(data, event, splices, undone or (), parents, writes=writes, is_own=is_own)
         self.texts.keep_only(event, aligned.written)
         self.vector, self.data = aligned.vector, data
         self._digests.append(content_digest(data))
@@ -136,6 +142,7 @@ class Story:
         event: int,
         splices: Sequence[Splice] | None,
         undone: Collection[int],
+        parents: Collection[bytes],
         *,
         writes: bool,
         is_own: bool,
@@ -156,6 +163,8 @@ class Story:
         elif splices is None or splicing.apply(content, splices) != data:
             splices = splices_between(content, data, detect_format(content or data))
         aligned = applied(present, splices, event, self.texts, writes=writes, is_own=is_own)
+        if parents:
+            return self._merged(data, event, aligned, parents)
         if writes or not aligned.n_written(data):
             return aligned
         best = self._best(data, event, aligned, splices)
@@ -167,6 +176,21 @@ class Story:
         if self.texts.content(vector) == data:
             return vector
         return Undo(self.vector, self.data, self.texts, undone, leaves=False).vector(event)
+
+    def _learn(self, content: bytes) -> None:
+        """Make a content known that the file never had here: nobody is known to have written what is new in it."""
+        if content_digest(content) not in self._known:
+            present = self.data
+            self.go_to(content)
+            self.go_to(present)
+
+    def _merged(self, data: bytes, event: int, aligned: Aligned, parents: Collection[bytes]) -> Aligned:
+        """Return the alignment with one or two of the parents that leaves the event the fewest effects of its own."""
+        vectors = [self._known[digest] for digest in map(content_digest, parents) if digest in self._known]
+        found = [aligned]
+        for one, other in combinations([self.vector, *vectors], 2):
+            found.append(applied_to_both(one, other, data, event, self.texts))
+        return min(found, key=lambda each: (each.n_written(data), each.n_removed(event)))
 
     def _best(self, data: bytes, event: int, aligned: Aligned, splices: Sequence[Splice]) -> Aligned:
         """Return the alignment that leaves least text to the event. The present content comes first."""
@@ -235,11 +259,12 @@ def story_of(
     *,
     tool_edits: Collection[str] = (),
     own: Collection[str] = (),
+    parents: Mapping[str, Collection[bytes]] | None = None,
 ) -> Story:
     """Return the story up to the present content. While there is no file, its content is empty.
 
     steps: oldest first. undoes: for steps that are undos, the steps that they undid. tool_edits: what these inserted is
-    their own. own: steps whose effect is their own, see Story.go_to. What a step wrote whose contents are not both
+    their own. own, parents: by step, see Story.go_to. What a step wrote whose contents are not both
     known belongs to nobody.
     """
     story = Story((texts.before(steps[0]) or b"") if steps else present)
@@ -263,6 +288,7 @@ def story_of(
             undone=story.events_of(undoes[step.step_id]) if is_undo else None,
             writes=not is_undo and (step.reverse is not None or step.step_id in tool_edits),
             is_own=step.step_id in own,
+            parents=(parents or {}).get(step.step_id, ()),
         )
     if present != story.data:
         story.go_to(present)

@@ -1,5 +1,9 @@
 """Finds out who wrote the lines of a file, by the record. Runs in worker threads."""
 
+import os
+from collections.abc import Sequence
+from itertools import islice
+
 from fileops.core import text
 from fileops.core.merge.authorship import OwnedLines, owners_of_lines
 from fileops.core.merge.undo import MAX_COMPARED_BYTES
@@ -8,10 +12,13 @@ from fileops.model.internal_errors import PathMoved
 from fileops.model.record import Entry
 from fileops.model.rewind import BlamedLines
 from fileops.ports import FileSystem
+from fileops.record import git
 from fileops.record.history import StoredContents
 from fileops.record.store import RecordStore
 from fileops.service.rewind.files import carried_of, steps_with_renames, tool_edits_of, undone_of
 from fileops.service.rewind.lineage import Lineages, follows_all
+
+MAX_MERGES = 64  # of one file, whose parents are read from git, the newest
 
 
 def blame(store: RecordStore, fs: FileSystem, file_path: str) -> list[BlamedLines]:
@@ -30,11 +37,27 @@ def blame(store: RecordStore, fs: FileSystem, file_path: str) -> list[BlamedLine
     entries = Lineages(store, follows_all).of(path, has_arrivals=True)
     known = {entry.entry_id: entry for entry in entries}
     steps = steps_with_renames(entries, store, all_undos=True)
-    contents = StoredContents(store)
     owned = owners_of_lines(
-        steps, snapshot.data, contents, undone_of(entries), tool_edits_of(entries), carried_of(entries)
+        steps,
+        snapshot.data,
+        StoredContents(store),
+        undone_of(entries),
+        tool_edits_of(entries),
+        carried_of(entries),
+        _parents_of(entries, path),
     )
     return [_blamed(lines, known) for lines in owned]
+
+
+def _parents_of(entries: Sequence[Entry], path: str) -> dict[str, list[bytes]]:
+    """Return the contents that git may have merged in entries, as far as git still has them."""
+    merges = list(islice((entry for entry in reversed(entries) if entry.is_carried and entry.parents), MAX_MERGES))
+    root = git.top_of(os.path.dirname(path)) if merges else None
+    repository = None if root is None else git.find_repository(root)
+    if repository is None:
+        return {}
+    blobs = git.read_blobs(repository, {oid: size for entry in merges for oid, size in entry.parents})
+    return {entry.entry_id: [blobs[oid] for oid, _ in entry.parents if oid in blobs] for entry in merges}
 
 
 def _blamed(lines: OwnedLines, known: dict[str, Entry]) -> BlamedLines:
