@@ -15,7 +15,7 @@ from typing import Any
 
 from fileops.model.record import ByCommand, ByOutside, ByPerson, BySession, ByUnsure, Command
 from fileops.model.sessions import SessionName
-from fileops.record.attribution import FORMATTER_S, SETTLE_S, Observation, Part, Save, attribute
+from fileops.record.attribution import FORMATTER_S, SETTLE_S, Author, Observation, Save, attribute
 from fileops.record.command_windows import LINGERING_S
 
 LENGTH_S = 8.0
@@ -254,37 +254,31 @@ class Game:
         saves = self._saves[pending.path]
         if not self.rules.has_formatter_rule:
             saves = [save for save in saves if save.time >= change.began]
-        later = [other.change.after_text for other in changes[changes.index(pending) + 1 :]]
+        has_later = changes[-1] is not pending
         lingering = [
             command
             for command in self._commands.values()
             if command.is_background and command.ended is not None
             and change.began - LINGERING_S <= command.ended <= change.read
         ]  # fmt: skip
-        parts = attribute(change, saves=saves, lingering=lingering, later_texts=later)
-        if len(parts) == 2 and parts[0].text is not None:
-            between = parts[0].text.split(" ")
-            self._judge(parts[0], [word for word in between if word not in pending.before])
-            known = {*between, *pending.before}
-            self._judge(parts[1], [word for word in pending.after if word not in known])
-        else:
-            self._judge(parts[0], [word for word in pending.after if word not in pending.before])
+        author = attribute(change, saves=saves, lingering=lingering, has_later=has_later)
+        self._judge(author, [word for word in pending.after if word not in pending.before])
 
-    def _judge(self, part: Part, words: Sequence[str]) -> None:
+    def _judge(self, author: Author, words: Sequence[str]) -> None:
         if not words:
             self.outcome["nothing left"] += 1
             return
         self.outcome["entries"] += 1
-        self.outcome[_verdict(part, words)] += 1
+        self.outcome[_verdict(author, words)] += 1
 
 
 def _text(content: Content) -> str:
     return " ".join(content)
 
 
-def _verdict(part: Part, words: Sequence[str]) -> str:
+def _verdict(author: Author, words: Sequence[str]) -> str:
     writers = {word.partition(".")[0] for word in words}
-    match part.by:
+    match author.by:
         case ByUnsure():
             return "unsure"
         case ByOutside():

@@ -54,12 +54,11 @@ class Observation(Struct, frozen=True, kw_only=True):
     known_at: float = math.inf
 
 
-class Part(Struct, frozen=True, kw_only=True):
-    """A part of an observed change, and its author. text: of the file after this part; None if it is the last part."""
+class Author(Struct, frozen=True, kw_only=True):
+    """The author of an observed change, and what that is based on."""
 
     by: By
     evidence: Evidence
-    text: str | None = None
 
 
 def attribute(
@@ -67,43 +66,26 @@ def attribute(
     *,
     saves: Sequence[Save] = (),
     lingering: Sequence[Command] = (),
-    later_texts: Sequence[str | None] = (),
-    later_began: float = math.inf,
-) -> tuple[Part, ...]:
-    """Return one part, or two if a save lies between the two contents. Rows 2 to 8: row 1 needs no observation.
+    has_later: bool = False,
+) -> Author:
+    """Return the author. Rows 2 to 8: row 1 needs no observation.
 
     Args: saves: of this file, oldest first. lingering: ended commands that may have left a process that still writes.
-    later_texts: contents that the file had after this change. A save of such a text was observed separately.
-    later_began: `began` of the first later change of the file that may contain a save. A save since then is not
-    certain to be a part of this change.
+    has_later: whether a later change of the file was observed. A deletion without one is neither a formatter's nor half
+    of a save by rename.
     """
-    before, after = shown(change.before_text), shown(change.after_text)
+    after = shown(change.after_text)
     person = change.typed_by or _saved_by(change, after, saves)
     if person is not None:  # row 2
         # Further writes may mean that a command wrote some of it.
         is_alone = not change.commands or change.n_writes == 1
         by = person if is_alone else unsure(*map(_by_command, change.commands), person)
-        return (Part(by=by, evidence="save"),)
-    # A deletion with no later change is neither a formatter's nor half of a save by rename.
-    is_removal = after is None and not later_texts
-    rest = _part_of_programs(change, () if is_removal else saves, lingering)
-    later = {shown(text) for text in later_texts}
-    has_room = change.n_writes is None or change.n_writes > 1  # else the one content is the one that was read
-    # An editor may report a save with what was typed since, and with what a command wrote before it. So if commands
-    # were open, no text is known to be that of the save alone.
-    between = [
-        save
-        for save in saves
-        if has_room
-        and not change.commands
-        and save.text is not None
-        and change.began - EARLY_S <= save.time <= change.read + SETTLE_S
-        and save.time + EARLY_S < later_began
-        and shown(save.text) not in {before, after, *later}
-    ]
-    if between and before is not None and after is not None:  # row 3
-        return (Part(by=between[-1].person, evidence="save", text=between[-1].text), rest)
-    return (rest,)
+        return Author(by=by, evidence="save")
+    if not change.commands and after is not None and change.n_writes != 1:  # row 3: saved, then formatted
+        for save in reversed(saves):
+            if save.text is not None and change.began - EARLY_S <= save.time <= change.read:
+                return Author(by=save.person, evidence="save")
+    return _programs(change, () if after is None and not has_later else saves, lingering)
 
 
 def _saved_by(change: Observation, after: str | None, saves: Sequence[Save]) -> ByPerson | None:
@@ -115,24 +97,24 @@ def _saved_by(change: Observation, after: str | None, saves: Sequence[Save]) -> 
     return None
 
 
-def _part_of_programs(change: Observation, saves: Sequence[Save], lingering: Sequence[Command]) -> Part:
+def _programs(change: Observation, saves: Sequence[Save], lingering: Sequence[Command]) -> Author:
     since = min(change.began - FORMATTER_S, change.known_at)
     near = next((save for save in reversed(saves) if since <= save.time <= change.read + SETTLE_S), None)
     persons = dict.fromkeys(person for person in (near and near.person, change.loaded_by) if person is not None)
     if not change.commands:  # row 4
         left = [_by_command(command) for command in lingering]  # R-BY-4
-        return Part(by=unsure(*left, *persons), evidence="none") if left else Part(by=OUTSIDE, evidence="none")
+        return Author(by=unsure(*left, *persons), evidence="none") if left else Author(by=OUTSIDE, evidence="none")
     candidates: list[KnownBy] = [_by_command(command) for command in change.commands]
     others = (*persons,) if change.is_certain else (*persons, OUTSIDE)
     if others:  # row 5
-        return Part(by=unsure(*candidates, *others), evidence="command")
+        return Author(by=unsure(*candidates, *others), evidence="command")
     if len(candidates) == 1:  # row 6
-        return Part(by=candidates[0], evidence="command")
+        return Author(by=candidates[0], evidence="command")
     if len({command.session_id for command in change.commands}) == 1:  # row 7
         command = change.commands[0]
         by = BySession(session_id=command.session_id, label=command.label.partition(" · ")[0])
-        return Part(by=by, evidence="command")
-    return Part(by=unsure(*candidates), evidence="command")  # row 8
+        return Author(by=by, evidence="command")
+    return Author(by=unsure(*candidates), evidence="command")  # row 8
 
 
 def _by_command(command: Command) -> ByCommand:

@@ -16,7 +16,6 @@ from msgspec.structs import replace
 from fileops.core import text
 from fileops.core.diff.contents import may_be_one_file
 from fileops.model.commits import Commit
-from fileops.model.digest import content_digest
 from fileops.model.record import (
     OUTSIDE,
     By,
@@ -39,7 +38,7 @@ from fileops.model.record import (
     is_by_agent,
     unsure,
 )
-from fileops.record.attribution import FORMATTER_S, SETTLE_S, Observation, Part, Save, attribute, shown
+from fileops.record.attribution import FORMATTER_S, SETTLE_S, Author, Observation, Save, attribute, shown
 from fileops.record.command_windows import CommandWindows
 from fileops.record.diffs import count_lines
 from fileops.record.other_daemons import Relation, joined, put_own, relation
@@ -151,43 +150,38 @@ class EntryWriter:
     def write(self, change: Observed) -> None:
         """Make the entries of an observed change."""
         saves = self._saves_near(change)
-        parts = self._parts(change, saves)
-        is_certain = parts[0].evidence == "save" and len(parts) == 1
-        is_settled = is_certain or not (change.is_open or saves)
-        if not is_settled:
-            parts = parts[-1:]  # a save in between divides the change only when certain
+        author = self._author_of(change, saves)
+        is_settled = author.evidence == "save" or not (change.is_open or saves)
         with self._store.transaction():
-            kept = self._written(change, parts, _identity(change), is_settled=is_settled)
+            kept = self._written(change, author, _identity(change), is_settled=is_settled)
         if kept is None:
             return
         if not is_settled or change.is_open:
-            self._unsettled.extend(_Unsettled(entry.entry_id, change, is_settled, entry.by) for entry in kept[-1:])
-        elif change.commands and kept:
+            self._unsettled.append(_Unsettled(kept.entry_id, change, is_settled, kept.by))
+        elif change.commands:
             without_data = replace(change, before_data=None, after_data=None)  # the store has it
-            self._closed.append(_Unsettled(kept[-1].entry_id, without_data, True, kept[-1].by))
-        self._on_entries(kept)
+            self._closed.append(_Unsettled(kept.entry_id, without_data, True, kept.by))
+        self._on_entries([kept])
 
     def _written(
-        self, change: Observed, parts: Sequence[Part], identity: Identity | None, *, is_settled: bool
-    ) -> list[Entry] | None:
-        """Write a change and return its entries that remain; None if an entry of another daemon contains it."""
+        self, change: Observed, author: Author, identity: Identity | None, *, is_settled: bool
+    ) -> Entry | None:
+        """Write a change and return its entry; None if none remains, or an entry of another daemon contains it."""
         newest = self._store.newest(change.path)
         if newest is not None and newest.recorder != self._store.recorder:
             match self._relation(newest, change):
                 case "same":
-                    joint = self._joined(newest, change, parts[-1])
+                    joint = self._joined(newest, change, author)
                     joint = replace(joint, settled=joint.settled and is_settled)
                     self._store.replace(joint)
-                    return [joint]
+                    return joint
                 case "later":
                     return None
                 case "before":
                     change = _following(newest, change)
                 case None:
                     pass
-        entries = self._entries_of(change, parts, is_settled=is_settled)
-        written = [self._append(entry, contents, identity) for entry, contents in entries]
-        return [entry for entry in written if entry is not None]
+        return self._append(*self._entry_of(change, author, is_settled=is_settled), identity)
 
     def _relation(self, other: Entry, change: Observed) -> Relation | None:
         written = 0.0 if change.after is None else change.after.mtime_ns / 1e9
@@ -202,9 +196,9 @@ class EntryWriter:
             is_earlier=self._store.is_earlier(other),
         )
 
-    def _joined(self, entry: Entry, change: Observed, part: Part) -> Entry:
+    def _joined(self, entry: Entry, change: Observed, author: Author) -> Entry:
         """Return an entry whose author combines what this daemon and another daemon know."""
-        by, evidence = joined(entry.by, entry.evidence, part.by, part.evidence)
+        by, evidence = joined(entry.by, entry.evidence, author.by, author.evidence)
         during = tuple(turn.turn_id for turn in self._turns.open_during(entry.path, change.began_at, change.time))
         entry = replace(entry, evidence=evidence, during=tuple(dict.fromkeys((*entry.during, *during))))
         return entry if by == entry.by else self._authored(entry, by)
@@ -217,9 +211,9 @@ class EntryWriter:
                 self._revise(closed, save)
         for unsettled in self._unsettled:
             if path in {unsettled.observed.path, *unsettled.observed.names} and not unsettled.has_author:
-                parts = self._parts(unsettled.observed, self._saves_near(unsettled.observed))
-                if len(parts) == 1 and parts[0].evidence == "save":
-                    self._settle(unsettled, parts)
+                author = self._author_of(unsettled.observed, self._saves_near(unsettled.observed))
+                if author.evidence == "save":
+                    self._settle(unsettled, author)
 
     def claim(self, path: str, by: KnownBy, digest: bytes, *, is_unsure: bool) -> None:
         """Give the newest entry of a file to the author who says to have written this content.
@@ -234,7 +228,7 @@ class EntryWriter:
             if unsettled.entry_id == entry.entry_id:
                 unsettled.has_author = True
         author = unsure(*dict.fromkeys((by, *(_candidates(entry.by) or (OUTSIDE,))))) if is_unsure else by
-        claimed = replace(self._authored(entry, author), evidence="command", settled=True)
+        claimed = replace(self._authored(entry, author), evidence="command", settled=True, is_beside_git=False)
         self._store.replace(claimed)
         self._on_entries([claimed])
 
@@ -244,13 +238,13 @@ class EntryWriter:
         A daemon that was stopped, or is busy, reads the file before the editor's messages.
         """
         change = closed.observed
-        parts = self._parts(change, self._saves_near(change))
+        author = self._author_of(change, self._saves_near(change))
         entry = self._store.entry(closed.entry_id)
-        if entry is None or entry.undone_by is not None or (len(parts) == 1 and parts[0].by == closed.by):
+        if entry is None or entry.undone_by is not None or author.by == closed.by:
             return
         content = _content_kind(change.before, change.after)
         if (entry.before, entry.after) == (_version(change.before, content), _version(change.after, content)):
-            self._settle(closed, parts)
+            self._settle(closed, author)
         else:  # it was merged with other changes of its command
             entry = self._of_author(entry, unsure(*dict.fromkeys((*_candidates(entry.by), save.person))))
             self._store.replace(entry)
@@ -267,7 +261,7 @@ class EntryWriter:
         while self._unsettled and self._unsettled[0].observed.read + SETTLE_S <= now:
             unsettled = self._unsettled.popleft()
             if not unsettled.has_author:
-                self._settle(unsettled, self._parts(unsettled.observed, self._saves_near(unsettled.observed)))
+                self._settle(unsettled, self._author_of(unsettled.observed, self._saves_near(unsettled.observed)))
         while self._closed and self._closed[0].observed.read + SETTLE_S <= now:
             self._closed.popleft()
         if self._left:
@@ -325,7 +319,7 @@ class EntryWriter:
             return False
         return may_be_one_file(*((shown(each) or "").encode("utf-8", "surrogatepass") for each in (save.text, made)))
 
-    def _parts(self, change: Observed, saves: Sequence[Save]) -> tuple[Part, ...]:
+    def _author_of(self, change: Observed, saves: Sequence[Save]) -> Author:
         needs_text = bool(saves)
         observation = Observation(
             before_text=self._text(change.before, change.before_data) if needs_text else None,
@@ -339,42 +333,31 @@ class EntryWriter:
             loaded_by=change.loaded_by,
             known_at=change.known_at,
         )
-        followers = [
-            other.observed
+        has_later = any(
+            other.observed.path == change.path and other.observed.read > change.read
             for other in (*self._unsettled, *self._closed)
-            if saves and other.observed.path == change.path and other.observed.read > change.read
-        ]
-        later = [self._text(other.after, other.after_data) for other in followers]
-        # Any of these may be a save, observed for itself: its report has what was typed since, as the document has.
-        later_began = min((other.began for other in followers), default=math.inf)
+        )
         lingering = self._windows.lingering(change.path, change.root, change.began, change.read)
-        return attribute(observation, saves=saves, lingering=lingering, later_texts=later, later_began=later_began)
+        return attribute(observation, saves=saves, lingering=lingering, has_later=has_later)
 
     def _text(self, version: Known | None, data: bytes | None) -> str | None:
         if data is None and version is not None and version.digest is not None:
             data = self._store.content(version.digest)
         return None if data is None else text.decode(data, text.detect_format(data))
 
-    def _settle(self, unsettled: _Unsettled, parts: tuple[Part, ...]) -> None:
+    def _settle(self, unsettled: _Unsettled, author: Author) -> None:
         unsettled.has_author = True
         entry = self._store.entry(unsettled.entry_id)
         if entry is None:  # it was merged, or forgotten
             return
-        (*earlier, last), change = parts, unsettled.observed
+        change = unsettled.observed
         changed: list[Entry] = []
         with self._store.transaction():
-            for part in earlier:
-                divided = self._divided(entry, change, part)
-                if divided is not None:
-                    first, contents, entry = divided
-                    first = self._with_author(first, part.by, change)
-                    self._store.append(first, contents, earlier_than=entry.entry_id)
-                    changed.append(first)
             was_accepted = entry.kept and is_by_agent(entry.by)  # by a person, before it was settled
             if entry.by == unsettled.by and entry.recorder == self._store.recorder:
-                entry = self._with_author(replace(entry, evidence=last.evidence), last.by, change)
+                entry = self._with_author(replace(entry, evidence=author.evidence), author.by, change)
             else:
-                entry = self._joined(entry, change, last)
+                entry = self._joined(entry, change, author)
             entry = replace(entry, settled=True, kept=entry.kept or was_accepted)
             unsettled.by = entry.by
             self._store.replace(entry)
@@ -385,25 +368,7 @@ class EntryWriter:
                 changed += [] if following is None else [following]
         self._on_entries(changed)
 
-    def _divided(self, entry: Entry, change: Observed, part: Part) -> tuple[Entry, Contents, Entry] | None:
-        """Return the entry up to a text between its two contents, that text as content, and the rest of the entry."""
-        if entry.content != "kept" or change.after_data is None or part.text is None or entry.gap is not None:
-            return None
-        between = _encoded(part.text, change.after_data)
-        is_executable = entry.before is not None and entry.before.is_executable
-        version = FileVersion(content_digest(between), is_executable)
-        before = self._store.contents(entry).before
-        first = self._counted(
-            replace(
-                entry, entry_id=_new_id(), kind="modify", after=version, evidence="save", settled=True, moved_to=None
-            ),
-            before,
-            between,
-        )
-        rest = self._counted(replace(entry, before=version, kind="modify"), between, change.after_data)
-        return first, Contents(before, between), rest
-
-    def _entries_of(self, change: Observed, parts: Sequence[Part], *, is_settled: bool) -> list[tuple[Entry, Contents]]:
+    def _entry_of(self, change: Observed, author: Author, *, is_settled: bool) -> tuple[Entry, Contents]:
         gap = change.gap
         content = _content_kind(change.before, change.after)
         if content == "kept" and change.before is not None and change.before.digest is None:
@@ -414,13 +379,13 @@ class EntryWriter:
             time=change.time,
             path=change.path,
             kind=_kind(change.before, change.after, content),
-            by=parts[-1].by,
+            by=author.by,
             before=before,
             after=_version(change.after, content),
             content=content,
             gap=gap,
             found=change.found,
-            evidence=parts[-1].evidence,
+            evidence=author.evidence,
             settled=is_settled,
             mode=_mode_of_deleted(change.before, change.after),
             is_beside_git=change.is_beside_git,
@@ -431,13 +396,7 @@ class EntryWriter:
             if before_data is None and change.before is not None and change.before.digest is not None:
                 before_data = self._store.content(change.before.digest)
             entry = self._counted(entry, before_data, change.after_data)
-        entry = self._with_author(entry, parts[-1].by, change)
-        for part in parts[:-1]:
-            divided = self._divided(entry, change, part)
-            if divided is not None:
-                first, between, rest = divided
-                return [(self._with_author(first, part.by, change), between), (rest, contents)]
-        return [(entry, contents)]
+        return self._with_author(entry, author.by, change), contents
 
     def add_parents(self, blobs: Mapping[str, Sequence[tuple[bytes, int]]]) -> None:
         """Add what git may have merged to the newest entries of files, if git may have made them.
@@ -780,14 +739,6 @@ def _kind_of_versions(before: FileVersion | None, after: FileVersion | None, gap
     if before is None:
         return "create" if gap is None else "modify"
     return "mode" if before.digest == after.digest else "modify"
-
-
-def _encoded(shown: str, like: bytes) -> bytes:
-    """Return the text that an editor reported, as the editor would write it to a file like this one."""
-    fmt = text.detect_format(like)
-    as_lf = shown.removeprefix("\ufeff").replace("\r\n", "\n")
-    as_file = as_lf.replace("\n", "\r\n") if text.newline_style(like, fmt) == "\r\n" else as_lf
-    return fmt.bom + as_file.encode(fmt.encoding, "replace")
 
 
 def _new_id() -> str:

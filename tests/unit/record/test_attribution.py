@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from fileops.model.record import OUTSIDE, ByCommand, ByPerson, BySession, Command, unsure
 from fileops.model.sessions import SessionName
-from fileops.record.attribution import Observation, Part, Save, attribute
+from fileops.record.attribution import Observation, Save, attribute
 
 ANA = ByPerson(session_id="vscode-1", label="VS Code")
 
@@ -56,7 +56,7 @@ def save(time: float, text: str | None) -> Save:
         ("2 reported first", change(SED), [save(9.6, "a")], [(ANA, "save")]),
         ("2 saved too late", change(SED), [save(12.1, "a")], [(by(SED), "command")]),
         ("3 but a command", twice(change(SED)), [save(10.5, "m")], [(unsure(by(SED), ANA), "command")]),
-        ("3 then a formatter", twice(change()), [save(10.5, "m")], [(ANA, "save"), (OUTSIDE, "none")]),
+        ("3 then a formatter", twice(change()), [save(10.5, "m")], [(ANA, "save")]),
         ("3 but written once", change(SED), [save(10.5, "m")], [(unsure(by(SED), ANA), "command")]),
         ("3 not of what was there", twice(change(SED)), [save(10.5, "b")], [(unsure(by(SED), ANA), "command")]),
         ("4", change(), [], [(OUTSIDE, "none")]),
@@ -76,36 +76,30 @@ def save(time: float, text: str | None) -> Save:
 )
 def test_first_row_that_holds_decides(row: str, observed: Observation, saves: list[Save], wanted: object) -> None:
     assert row
-    assert [(part.by, part.evidence) for part in attribute(observed, saves=saves)] == wanted
+    author = attribute(observed, saves=saves)
+    assert [(author.by, author.evidence)] == wanted
 
 
-def test_save_between_two_contents_divides_the_change() -> None:
-    saves = [save(10.2, "m"), save(10.4, "n")]
-    parts = attribute(twice(change()), saves=saves)
-    assert len(attribute(twice(change()), saves=saves, later_began=10.6)) == 1  # it may be a part of that one
-    assert parts == (Part(by=ANA, evidence="save", text="n"), Part(by=OUTSIDE, evidence="none"))
-
-
-def test_save_that_was_observed_for_itself_divides_nothing() -> None:
-    assert len(attribute(twice(change()), saves=[save(11.5, "m")], later_texts=["m"])) == 1
+def test_change_that_was_saved_and_then_written_without_a_command_is_the_persons() -> None:
+    assert attribute(twice(change()), saves=[save(10.2, "m")]).by == ANA
 
 
 def test_process_that_a_command_left_makes_a_change_unsure() -> None:
     left = command("bg", ended=5.0, is_background=True)
-    assert attribute(change(), lingering=[left])[0].by == unsure(by(left))
-    assert attribute(change(SED), lingering=[left])[0].by == by(SED)
+    assert attribute(change(), lingering=[left]).by == unsure(by(left))
+    assert attribute(change(SED), lingering=[left]).by == by(SED)
 
 
 @pytest.mark.parametrize("n_writes", [2, 3, None])
 def test_save_beside_other_writes_during_a_command_is_unsure(n_writes: int | None) -> None:
     """The editor may have loaded what the command wrote, and saved it."""
     saved = [save(10.5, "a")]
-    assert attribute(replace(change(SED), n_writes=1), saves=saved)[0].by == ANA
-    assert attribute(replace(change(SED), n_writes=n_writes), saves=saved)[0].by == unsure(by(SED), ANA)
-    assert attribute(replace(change(), n_writes=n_writes), saves=saved)[0].by == ANA
+    assert attribute(replace(change(SED), n_writes=1), saves=saved).by == ANA
+    assert attribute(replace(change(SED), n_writes=n_writes), saves=saved).by == unsure(by(SED), ANA)
+    assert attribute(replace(change(), n_writes=n_writes), saves=saved).by == ANA
 
 
 def test_command_that_was_open_for_a_part_of_the_time_only_is_unsure() -> None:
     observed = replace(change(SED), is_certain=False)
-    assert attribute(observed)[0].by == unsure(by(SED), OUTSIDE)
-    assert attribute(replace(change(), is_certain=False))[0].by == OUTSIDE
+    assert attribute(observed).by == unsure(by(SED), OUTSIDE)
+    assert attribute(replace(change(), is_certain=False)).by == OUTSIDE

@@ -261,6 +261,23 @@ async def test_save_during_a_command_that_an_edit_overtakes_is_no_commands(it: R
 
 
 @needs_inotify
+async def test_save_explains_no_second_change_after_it(it: RecordedFolder) -> None:
+    """A person saves, a tool edits, and another program appends at once: nobody has removed a line."""
+    path = str(it.folder / "1.txt")
+    person = ByPerson(session_id="editor", label="an editor")
+    it.documents[path] = TypedDocument(person=person, text="mine\ntyped\n", changed=steady_time(), is_typed=False)
+    it.recorder.begin_commit(path)
+    Path(path).write_text("mine\ntyped\n")
+    end_commit(it.recorder, path, "mine\ntyped\nedited\n")
+    for text in ("mine\ntyped\nedited\nappended\n", "mine\ntyped\nedited\nappended\ntwice\n"):
+        Path(path).write_text(text)
+    await it.recorder.flush()
+    it.recorder.saved(path, person, "mine\ntyped\n")
+    await asyncio.to_thread(it.recorder.settle)
+    assert [entry.removed for entry in await it.entries()] == [0, 0, 0]
+
+
+@needs_inotify
 async def test_save_over_a_commands_write_that_an_edit_overtakes_is_unsure(it: RecordedFolder) -> None:
     """How many writes there were is not known, because none of their events is there when the edit is committed."""
     path = it.folder / "1.txt"
