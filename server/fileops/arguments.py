@@ -73,8 +73,8 @@ MCP_CHOICES = (
     ),
     Choice(
         "notebooks",
-        ("refuse", "cells", "text"),
-        "how Jupyter notebooks are read and edited: as text, and not edited (default); by cells; or as text",
+        ("cells", "refuse", "text"),
+        "how Jupyter notebooks are read and edited: by cells (default); as text, and not edited; or as text",
     ),
     Choice("confine", ("edits", "all"), "what to refuse outside the roots: edits (default), or edits and reads"),
     Choice("notices", ("on", "off"), "tell the agent what changed in the files that it has read (default: on)"),

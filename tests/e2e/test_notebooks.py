@@ -329,9 +329,65 @@ def test_options_refuse_and_text_show_the_json(
         assert codes == [text_code, cells_code]
 
 
+def saved_anew(path: Path, **more: Any) -> None:
+    """Write the file as Jupyter does: all of it, in its own form."""
+    document = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps(document | more, indent=2, sort_keys=True), encoding="utf-8")
+
+
+# R-NB-31
+def test_undo_after_jupyter_wrote_the_file_anew_is_by_cell(client: RawClient, study: Path) -> None:
+    client.read(study)
+    replaced = edit(client, study, {"kind": "source", "cell_id": "c1", "source": "x = 1"})
+    saved_anew(study)
+    undone = client.result("fileops/undo", {"edit_id": replaced["details"]["edit_id"]})
+    assert undone["status"] == "success", undone["output"]
+    assert sources(study)[1] == ("c1", "import os\nprint(x)")
+    assert [cell["cell_id"] for cell in undone["ui_extra"]["cells"]] == ["c1"]
+    inserted = edit(client, study, {"kind": "insert", "cell_type": "code", "source": "y", "after": "c1"})
+    new = inserted["details"]["cells"][0]["cell_id"]
+    saved_anew(study, metadata={})
+    assert client.result("fileops/undo", {"edit_id": inserted["details"]["edit_id"]})["status"] == "success"
+    assert [name for name, _ in sources(study)] == ["intro", "c1", "c2"]
+    client.read(study)
+    last = edit(client, study, {"kind": "source", "cell_id": "c1", "source": "x = 2"})
+    study.write_text(study.read_text(encoding="utf-8").replace("x = 2", "x = 3"), encoding="utf-8")
+    saved_anew(study)
+    before = study.read_bytes()
+    refused = client.result("fileops/undo", {"edit_id": last["details"]["edit_id"]})
+    assert (refused["error"]["code"], refused["details"]["cell_ids"]) == ("undo_conflict", ["c1"])
+    assert "Read the notebook and edit cell c1." in refused["error"]["message"] + refused["output"]
+    assert (study.read_bytes(), new in study.read_text(encoding="utf-8")) == (before, False)
+
+
+# R-NB-32
+def test_review_has_a_part_for_each_cell_and_takes_no_text_without_cells(study: Path, tmp_path: Path) -> None:
+    with raw_client() as client:
+        capabilities = {"experimental": {"fileops": {"reviews": True}}}
+        options = {"notebooks": "cells", "approval": "reviews", "approval_mode": "default"}
+        client.initialize(capabilities, rootUri=tmp_path.as_uri(), initializationOptions=options)
+        client.read(study)
+        steps = [
+            {"kind": "source", "cell_id": "intro", "source": "# Mine"},
+            {"kind": "source", "cell_id": "c1", "source": "x = 1\ny = 2"},
+        ]
+        waiting = client.request("fileops/editNotebook", {"file_path": str(study), "cells": steps})
+        (review,) = client.notification("fileops/didChangeReviews")["opened"]
+        assert [change["cell_id"] for change in review["changes"]] == ["intro", "c1"]
+        assert [cell["stats"] for cell in review["cells"]] == [{"added": 1, "removed": 2}, {"added": 2, "removed": 2}]
+        decision = {"review_id": review["review_id"], "outcome": "modify", "text": "{"}
+        assert "$.text" in client.error("fileops/decideReview", decision)["message"]
+        decision = {"review_id": review["review_id"], "outcome": "accept", "change_ids": [review["changes"][1]["id"]]}
+        client.result("fileops/decideReview", decision)
+        result = client.answer(waiting)["result"]
+        assert (result["status"], result["details"]["modified_by_user"]) == ("success", True)
+        assert [cell["cell_id"] for cell in result["details"]["cells"]] == ["c1"]
+        assert sources(study)[:2] == [("intro", "# Title\ntext"), ("c1", "x = 1\ny = 2")]
+
+
 # R-NB-37, R-NB-38, R-NB-39
 def test_mcp_tools_take_the_arguments_of_claude_code(study: Path) -> None:
-    with mcp_client(study.parent, "--tools", "+notebook", "--notebooks", "cells") as host:
+    with mcp_client(study.parent, "--tools", "+notebook") as host:
         host.begin()
         names = [tool["name"] for tool in host.result("tools/list")["tools"]]
         assert names[-2:] == ["NotebookEdit", "NotebookRead"]

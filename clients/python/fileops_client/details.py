@@ -553,6 +553,8 @@ class Details(TypedDict, total=False):
     """Whether the file begins with a byte order mark."""
     cell_id: str
     """For `no_cell`, `cell_conflict` and `not_read`: the cell as the edit names it."""
+    cell_ids: list[str]
+    """For `undo_conflict`: the cells of a notebook that are no longer as the edit left them."""
     cells: list[Any]
     """For an edit of a notebook: what each step did. The cells of a notebook on this page."""
     change_index: int

@@ -983,6 +983,8 @@ class Review:
     """Unified diff."""
     changes: tuple[ReviewChange, ...] = ()
     """The changes that can be decided separately."""
+    cells: tuple[CellUiExtra, ...] = ()
+    """For an edit of a notebook: its changes by cells, to be shown instead of the diff."""
     original_text: str | None = None
     """The whole text before; null over 1 MB, and if it was not requested."""
     proposed_text: str | None = None
@@ -1015,6 +1017,8 @@ class ReviewChange:
     """How many lines it adds."""
     diff: str
     """The change as a hunk without context."""
+    cell_id: str | None = None
+    """For an edit of a notebook: the cell that it changes; null if it changes several, and for other files."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -1041,6 +1045,8 @@ class ReviewFile:
     """The decision of the last round; null in the first round."""
     new_path: str | None = None
     """For a rename: the new path, as the session gave it."""
+    cells: tuple[CellUiExtra, ...] = ()
+    """For an edit of a notebook: its changes by cells, to be shown instead of the diff."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,10 +22,11 @@ from fileops.model.errors import FileOpsError
 from fileops.model.review import ClosedReview, Decider
 from fileops.rpc.decode import InvalidParams
 from fileops.service.hub.names import SessionNames
-from fileops.service.review.client import PersonReviews
+from fileops.service.review.client import PersonReviews, fault_of_text
 from fileops.service.review.queue import DecisionResult, WaitingReview
 from fileops.wire import reviews as wire
 from fileops.wire.failures import rebased_details
+from fileops.wire.notebooks import cell_ui_extras
 from fileops.wire.types import ErrorInfo
 
 if TYPE_CHECKING:
@@ -133,6 +134,7 @@ def _decision(params: wire.DecideReviewParams, review: WaitingReview, reviews: P
     if params.outcome == "modify":
         if text is None:
             raise InvalidParams("is required for the outcome modify", ".text")
+        _require_notebook(review.asked, text, ".text")
         return Modify(text, cleaned_reason(params.reason))
     if text is not None:
         raise InvalidParams("goes with the outcome modify only", ".text")
@@ -183,6 +185,8 @@ def _file_decision(file: FileDecision, asked: ApprovalRequest, outcome: wire.Out
         raise InvalidParams("goes with the outcome modify only, and without change_ids", f"{place}.text")
     if file.text is not None and asked.change.operation == "delete":
         raise InvalidParams("does not fit a file that is deleted", f"{place}.text")
+    if file.text is not None:
+        _require_notebook(asked, file.text, f"{place}.text")
     if file.change_ids is None:
         return file
     if not file.change_ids and outcome != "modify":
@@ -192,6 +196,12 @@ def _file_decision(file: FileDecision, asked: ApprovalRequest, outcome: wire.Out
         if change_id not in known:
             raise InvalidParams("is not a change of this file", f"{place}.change_ids[{index}]")
     return replace(file, change_ids=tuple(change_id for change_id in known if change_id in file.change_ids))
+
+
+def _require_notebook(asked: ApprovalRequest, text: str, place: str) -> None:
+    """Raises: InvalidParams. After an edit of cells, nothing may be written that has none."""
+    if (fault := fault_of_text(asked, text)) is not None:
+        raise InvalidParams(failure_message(fault), place)
 
 
 # --- shapes on the wire ------------------------------------------------------------------------------------------
@@ -241,6 +251,7 @@ def _file_of(question: ApprovalRequest, *, with_texts: bool) -> wire.ReviewFile:
         proposed_text=question.proposed_text if with_texts else None,
         rebased=None if question.rebased is None else {**rebased_details(question.rebased)},
         previous=question.previous,
+        cells=cell_ui_extras(question.cells, question.file_path) or msgspec.UNSET,
     )
 
 

@@ -418,13 +418,15 @@ class SetConflict(FileOpsError):
 class UndoConflict(FileOpsError):
     """The undo was not made. `explanation` is a clause for after a colon.
 
-    `ranges` are the lines of the current file that it would have to overwrite, where later changes prevent it.
+    `ranges` are the lines of the current file that it would have to overwrite, where later changes prevent it. `cells`:
+    of a notebook, the cells that are no longer as the edit left them.
     """
 
     code: ClassVar[str] = "undo_conflict"
     reason: UndoConflictReason = "later_changes"
     ranges: "tuple[LineRange, ...]" = ()
     explanation: str = ""
+    cells: tuple[str, ...] = ()
 
 
 @dataclass(eq=False, kw_only=True)

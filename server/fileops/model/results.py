@@ -110,7 +110,7 @@ class ImageContent(Struct, frozen=True, kw_only=True):
 class UndoneFile(Struct, frozen=True, kw_only=True):
     """What an undo did, or would do, to one file. `edit_ids` are the undone edits, `edit_id` is the undo itself.
 
-    new_path: canonical, if the file gets its old path back.
+    new_path: canonical, if the file gets its old path back. cells: of a notebook, how its cells change.
     """
 
     file_path: str
@@ -122,6 +122,7 @@ class UndoneFile(Struct, frozen=True, kw_only=True):
     edit_id: str | None = None
     commit: CommitReport | None = None
     modified_by_user: bool = False
+    cells: tuple[CellChange, ...] = ()
 
 
 class AgentEditRange(Struct, frozen=True, kw_only=True):

@@ -19,7 +19,8 @@ class ReviewChange(Struct, frozen=True, kw_only=True, gc=False):
     """A run of changed lines, the smallest part of a plan that a person can decide about.
 
     Lines are 1-based; a side of zero lines starts at the line before it. diff: a hunk without context, "" if the diffs
-    of the plan's changes are too long together. splice: whole lines, over the snapshot of the plan.
+    of the plan's changes are too long together. splice: whole lines, over the snapshot of the plan. cell_id: of an edit
+    of a notebook, the changed cell; None for several.
     """
 
     id: str
@@ -29,6 +30,7 @@ class ReviewChange(Struct, frozen=True, kw_only=True, gc=False):
     new_lines: int
     diff: str
     splice: Splice
+    cell_id: str | None = None
 
 
 class PreviousDecision(Struct, frozen=True, kw_only=True):

@@ -7,6 +7,7 @@ from msgspec import Struct
 from fileops.model.edits import Change, LineRange, Splice
 from fileops.model.errors import FileOpsError
 from fileops.model.files import Source
+from fileops.model.notebooks import CellChange
 from fileops.model.record import By, Command, CountedTurn, Entry
 from fileops.model.sessions import SessionName
 
@@ -87,7 +88,10 @@ class RewindRequest(Struct, frozen=True, kw_only=True):
 
 
 class RewoundFile(Struct, frozen=True, kw_only=True):
-    """What the rewind does to one file. entries: ids of those that are completely undone. edit_id: of the commit."""
+    """What the rewind does to one file. entries: ids of those that are completely undone. edit_id: of the commit.
+
+    cells: of a notebook, how its cells change.
+    """
 
     file_path: str
     outcome: RewindOutcome
@@ -95,6 +99,7 @@ class RewoundFile(Struct, frozen=True, kw_only=True):
     applied_to: Source
     change: Change
     edit_id: str | None = None
+    cells: tuple[CellChange, ...] = ()
 
 
 class RewindConflict(Struct, frozen=True, kw_only=True):

@@ -73,7 +73,7 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How many seconds a question to the user waits."""
     fill_empty_files: bool = False
     """Whether an edit with an empty `old_string` may fill an empty file."""
-    notebooks: Literal["cells", "refuse", "text"] = "refuse"
+    notebooks: Literal["cells", "refuse", "text"] = "cells"
     """Whether notebooks are read and edited by cells, read as text and not edited, or read and edited as text."""
     images: Literal["attach", "refuse"] = "attach"
     """Whether reads of images attach them, or are refused."""

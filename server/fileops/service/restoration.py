@@ -5,8 +5,10 @@ from collections.abc import Callable
 from msgspec import Struct
 from msgspec.structs import replace
 
+from fileops.core import splices as splicing
 from fileops.core.diff.unified import change_of, unified_diff
 from fileops.core.merge.undo import Undone
+from fileops.core.notebook.cell_changes import changes_of_contents
 from fileops.core.text import detect_format
 from fileops.model.changes import Permissions
 from fileops.model.commits import Commit
@@ -85,7 +87,9 @@ class Undoer(Struct, frozen=True, kw_only=True):
                     self.freshness.note_rename(self.by_session, file.new_path, old_path, committed)
                 return
             if has_seen:
-                self.freshness.note_write(self.by_session or NO_SESSION, file.file_path, committed)
+                self.freshness.note_write(
+                    self.by_session or NO_SESSION, file.file_path, committed, before=file.plan.snapshot.data
+                )
                 return
             if committed.snapshot.source == "disk":
                 self.freshness.note_blind_write(self.by_session or NO_SESSION, committed)
@@ -141,6 +145,7 @@ def planned_restoration(snapshot: Snapshot, undone: Undone, *, file_path: str, l
         format=detect_format((undone.content or b"") if creates else snapshot.data),
         creates=creates,
         change=change,
+        cells=changes_of_contents(snapshot.path, snapshot.data, splicing.apply(snapshot.data, splices)),
     )
     return Restoration(file_path=file_path, undone=undone, plan=plan, removes=removes)
 
@@ -155,4 +160,5 @@ def to_result(file: Restoration) -> UndoneFile:
         applied_to=file.plan.snapshot.source,
         new_path=file.new_path,
         modified_by_user=file.modified_by_user,
+        cells=file.plan.cells,
     )

@@ -14,6 +14,7 @@ from fileops.core.presentation.failures import failure_message
 from fileops.model import errors
 from fileops.model.approval import ApprovalRequest
 from fileops.model.edits import Change, Edit
+from fileops.model.notebooks import CellChange
 from fileops.model.requests import EditRequest, ReadRequest
 from fileops.model.results import EditResult, ImageContent, ReadResult
 from fileops.model.review import SessionInfo
@@ -151,9 +152,7 @@ def _image_result(outcome: ReadResult, picture: ImageContent) -> wire.ToolResult
 
 def edit_result(outcome: EditResult, file_path: str) -> wire.ToolResult:
     """Translate the result of an edit of `file_path`, which is as the caller gave it."""
-    ui_extra = None if outcome.change is None else ui_extra_of(outcome.change, file_path)
-    if ui_extra is not None and outcome.cells:
-        ui_extra = msgspec.structs.replace(ui_extra, cells=cell_ui_extras(outcome.cells, file_path))
+    ui_extra = None if outcome.change is None else ui_extra_of(outcome.change, file_path, outcome.cells)
     details: EditDetails = _edit_details(outcome) if outcome.error is None else {**failure_details(outcome.error)}
     if outcome.is_multi and (outcome.error is None or "edit_index" in details):
         details["edits"] = _step_results(outcome)
@@ -252,7 +251,7 @@ def match_of(matches: tuple[str, ...]) -> str | None:
     return next((match for match in matches if match != "exact"), matches[0] if matches else None)
 
 
-def ui_extra_of(change: Change, file_path: str) -> wire.UiExtra:
+def ui_extra_of(change: Change, file_path: str, cells: Sequence[CellChange] = ()) -> wire.UiExtra:
     return wire.UiExtra(
         diff=change.unified,
         exact=change.exact,
@@ -262,6 +261,7 @@ def ui_extra_of(change: Change, file_path: str) -> wire.UiExtra:
         hunks=change.hunks,
         stats=wire.Stats(added=change.n_added, removed=change.n_removed),
         first_changed_line=change.first_changed_line,
+        cells=cell_ui_extras(cells, file_path) or msgspec.UNSET,
     )
 
 

@@ -189,6 +189,8 @@ class FailureDetails(TypedDict, total=False):
     """For `notebook_invalid`: the kind of fault."""
     cell_id: str
     """For `no_cell`, `cell_conflict` and `not_read`: the cell as the edit names it."""
+    cell_ids: list[str]
+    """For `undo_conflict`: the cells of a notebook that are no longer as the edit left them."""
     same_id: list[str]
     """For `no_cell`: the names of the cells that share this id."""
     at_index: str | None

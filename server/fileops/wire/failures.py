@@ -50,8 +50,10 @@ def failure_details(error: errors.FileOpsError) -> "FailureDetails":
             details["cell_id"] = cell_id
         case errors.CellConflict(cell_id=cell_id, reason=reason):
             details["cell_id"], details["reason"] = cell_id, reason
-        case errors.UndoConflict(reason=reason, ranges=ranges):
+        case errors.UndoConflict(reason=reason, ranges=ranges, cells=cells):
             details["reason"], details["ranges"] = reason, ranges
+            if cells:
+                details["cell_ids"] = list(cells)
         case errors.SetConflict(files=files, kept=kept):
             details["left"], details["kept"] = list(files), list(kept)
         case _:

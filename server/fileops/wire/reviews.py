@@ -8,7 +8,7 @@ from msgspec import Meta
 from fileops.model.approval import FileDecision
 from fileops.model.edits import Operation
 from fileops.model.review import Outcome, PreviousDecision, ReviewState, SessionInfo
-from fileops.wire.types import ErrorInfo, JsonObject, Params, SessionId
+from fileops.wire.types import CellUiExtra, ErrorInfo, JsonObject, Params, SessionId
 
 
 class ReviewsParams(Params, frozen=True, kw_only=True):
@@ -35,6 +35,8 @@ class ReviewChange(msgspec.Struct, frozen=True, kw_only=True):
     """How many lines it adds."""
     diff: str
     """The change as a hunk without context."""
+    cell_id: str | None
+    """For an edit of a notebook: the cell that it changes; null if it changes several, and for other files."""
 
 
 class ReviewFile(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,6 +62,8 @@ class ReviewFile(msgspec.Struct, frozen=True, kw_only=True):
     """The decision of the last round; null in the first round."""
     new_path: str | msgspec.UnsetType = msgspec.UNSET
     """For a rename: the new path, as the session gave it."""
+    cells: list[CellUiExtra] | msgspec.UnsetType = msgspec.UNSET
+    """For an edit of a notebook: its changes by cells, to be shown instead of the diff."""
 
 
 class Review(msgspec.Struct, frozen=True, kw_only=True):
@@ -90,6 +94,8 @@ class Review(msgspec.Struct, frozen=True, kw_only=True):
     """Unified diff."""
     changes: list[ReviewChange] | msgspec.UnsetType = msgspec.UNSET
     """The changes that can be decided separately."""
+    cells: list[CellUiExtra] | msgspec.UnsetType = msgspec.UNSET
+    """For an edit of a notebook: its changes by cells, to be shown instead of the diff."""
     original_text: str | msgspec.UnsetType | None = msgspec.UNSET
     """The whole text before; null over 1 MB, and if it was not requested."""
     proposed_text: str | msgspec.UnsetType | None = msgspec.UNSET

@@ -405,6 +405,8 @@ export interface ChangesDetails {
   at_index?: string | null;
   /** For `no_cell`, `cell_conflict` and `not_read`: the cell as the edit names it. */
   cell_id?: string;
+  /** For `undo_conflict`: the cells of a notebook that are no longer as the edit left them. */
+  cell_ids?: string[];
   /** 0-based index of the change that failed first. */
   change_index?: number;
   /** The author of the change: `external`, `buffer` or a session. */
@@ -1023,6 +1025,8 @@ export interface EditDetails {
   at_index?: string | null;
   /** For `no_cell`, `cell_conflict` and `not_read`: the cell as the edit names it. */
   cell_id?: string;
+  /** For `undo_conflict`: the cells of a notebook that are no longer as the edit left them. */
+  cell_ids?: string[];
   /** For an edit of a notebook: what each step did. */
   cells?: ChangedCell[];
   /** The author of the change: `external`, `buffer` or a session. */
@@ -2168,6 +2172,8 @@ export interface Review {
   diff?: string;
   /** The changes that can be decided separately. */
   changes?: ReviewChange[];
+  /** For an edit of a notebook: its changes by cells, to be shown instead of the diff. */
+  cells?: CellUiExtra[];
   /** The whole text before; null over 1 MB, and if it was not requested. */
   original_text?: string | null;
   /** The whole proposed text; null over 1 MB, and if it was not requested. */
@@ -2199,6 +2205,8 @@ export interface ReviewChange {
   new_lines: number;
   /** The change as a hunk without context. */
   diff: string;
+  /** For an edit of a notebook: the cell that it changes; null if it changes several, and for other files. */
+  cell_id: string | null;
 }
 /** A file of a change set, with the keys of a single edit's review. */
 export interface ReviewFile {
@@ -2224,6 +2232,8 @@ export interface ReviewFile {
   previous: PreviousDecision | null;
   /** For a rename: the new path, as the session gave it. */
   new_path?: string;
+  /** For an edit of a notebook: its changes by cells, to be shown instead of the diff. */
+  cells?: CellUiExtra[];
 }
 /** Asks for the reviews that wait for a decision. */
 export interface ReviewsParams {
@@ -2264,6 +2274,8 @@ export interface RewindDetails {
   at_index?: string | null;
   /** For `no_cell`, `cell_conflict` and `not_read`: the cell as the edit names it. */
   cell_id?: string;
+  /** For `undo_conflict`: the cells of a notebook that are no longer as the edit left them. */
+  cell_ids?: string[];
   /** The author of the change: `external`, `buffer` or a session. */
   changed_by?: string;
   /** What is left, and why. */
@@ -2868,6 +2880,8 @@ export interface UndoDetails {
   at_index?: string | null;
   /** For `no_cell`, `cell_conflict` and `not_read`: the cell as the edit names it. */
   cell_id?: string;
+  /** For `undo_conflict`: the cells of a notebook that are no longer as the edit left them. */
+  cell_ids?: string[];
   /** The author of the change: `external`, `buffer` or a session. */
   changed_by?: string;
   /** Who rejected the edit. */

@@ -12,6 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fileops.core.diff.contents import is_of_word, splices_between, words_of
+from fileops.core.merge.rewind_cells import StepContents, is_notebook, rewind_cells
 from fileops.core.merge.texts import ContentOf, StepTexts
 from fileops.core.merge.undo import Undone, undo_edits
 from fileops.core.text import detect_format, line_end, line_start, split_lines
@@ -82,15 +83,53 @@ def rewind_file(
         if (content is None) == (steps[0].before is None):
             return Rewound(content=content, undone=ours)
     whole = _Trial([_Part(step.step_id, step) for step in steps], present, texts).without({*chosen, *cancelled})
-    if isinstance(whole, Undone):
+    if isinstance(whole, Undone) and not (is_notebook(present) and not _is_usable(whole.content)):
         return Rewound(content=whole.content, undone=ours, splices=whole.splices)
+    conflict = whole if isinstance(whole, UndoConflict) else UndoConflict()
+    if present is not None and is_notebook(present):
+        return _by_cells(steps, chosen, present, texts, ours, conflict)
     parts = [
         part
         for step in steps
         for part in (_split(step, texts) if step.step_id in chosen else (_Part(step.step_id, step),))
     ]
     by_parts = _by_parts(_Trial(parts, present, texts), chosen, cancelled, ours)
-    return replace(by_parts, conflict=whole) if by_parts.left else by_parts
+    return replace(by_parts, conflict=conflict) if by_parts.left else by_parts
+
+
+def _is_usable(content: bytes | None) -> bool:
+    return content is None or is_notebook(content)
+
+
+def _by_cells(
+    steps: Sequence[FileStep],
+    chosen: Collection[str],
+    present: bytes,
+    texts: StepTexts,
+    ours: tuple[str, ...],
+    conflict: UndoConflict,
+) -> Rewound:
+    """Undo what can be undone of a notebook's cells: a place in its JSON, undone on its own, could break it."""
+    contents = [
+        StepContents(step_id=step.step_id, before=texts.before(step), after=texts.after(step))
+        for step in reversed(steps)
+        if step.step_id in chosen
+    ]
+    rewound = rewind_cells(contents, present)
+    if rewound is None:
+        left = tuple(PlaceLeft(own, conflict.ranges) for own in ours)
+        return Rewound(content=present, undone=(), left=left, conflict=conflict)
+    if not rewound.left:
+        return Rewound(content=rewound.content, undone=ours)
+    left_ids = {cell.step_id for cell in rewound.left}
+    conflict.cells = tuple(dict.fromkeys(cell.cell_id for cell in rewound.left if cell.cell_id))
+    return Rewound(
+        content=rewound.content,
+        undone=tuple(own for own in ours if own not in left_ids),
+        left=tuple(PlaceLeft(cell.step_id, cell.ranges) for cell in rewound.left),
+        partly=rewound.partly,
+        conflict=conflict,
+    )
 
 
 def _is_present(steps: Sequence[FileStep], undone: Collection[str], present: bytes | None) -> bool:

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from typing import Literal
 
-from fileops.core.notebook.cells import Cell, Notebook
+from fileops.core.notebook.cells import Cell, Notebook, is_notebook_path, parse
+from fileops.model.errors import NotebookInvalid
 from fileops.model.notebooks import CellChange, CellEditKind
 
 _MAX_COMPARED = 2_000  # cells without ids that are aligned; beyond this, by their places
@@ -41,6 +42,16 @@ def changes_between(before: Notebook, after: Notebook) -> tuple[CellChange, ...]
         if (kind := _kind(old, cell)) is not None:
             changes.append(_changed(kind, old, cell))
     return (*changes, *_removed(before.cells[next_old:], new_of))
+
+
+def changes_of_contents(path: str, before: bytes, after: bytes) -> tuple[CellChange, ...]:
+    """Return how the cells of a file differ; none if it is no notebook, before or after."""
+    if not is_notebook_path(path):
+        return ()
+    try:
+        return changes_between(parse(before), parse(after))
+    except NotebookInvalid:
+        return ()
 
 
 def other_change(before: Notebook, after: Notebook) -> OtherChange:

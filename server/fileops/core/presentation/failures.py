@@ -175,6 +175,8 @@ def _advice(error: FileOpsError) -> str:
             return "Read the file again."
         case errors.HunkNotFound():
             return "Copy a line of the file, or leave it out."
+        case errors.UndoConflict(cells=cells) if cells:
+            return f"Read the notebook and edit {'cell' if len(cells) == 1 else 'cells'} {', '.join(cells)}."
         case errors.UndoConflict(ranges=ranges) if ranges:
             return f"Read {lines_named(ranges)} and edit the text that should change."
         case _:
@@ -228,12 +230,14 @@ def failure_message(error: FileOpsError) -> str:
             return f"The file has {size / 1024:.1f} KB; {max_kb} KB may be read without offset and limit."
         case errors.TooManyChars(n_chars=n, max_chars=max_chars):
             return f"The selected lines have {n} characters; {max_chars} may be read at once."
-        case errors.NotRead(cell_id=str(cell), lines=lines):
-            return f"Cell {cell} has not been read yet. {_read_first(lines)}"
+        case errors.NotRead(cell_id=str(cell)):
+            return f"Cell {cell} was not read in this session before the edit."
         case errors.NotRead(is_partial=True):
             return "Only a part of the file was read in this session before the whole was to be written."
         case errors.NotRead():
             return "The file was not read in this session before the edit."
+        case errors.ModifiedExternally(relevance=Relevance(cell_id=str(cell))):
+            return f"Cell {cell} of the notebook changed since it was read."
         case errors.ModifiedExternally():
             return "The file changed since it was read."
         case errors.NoMatch():

@@ -4,7 +4,8 @@ They are split here and nowhere else, so that every view shows the same parts un
 cover all that it changes: accepting all of them is the plan, byte for byte.
 """
 
-from collections.abc import Iterator
+from bisect import bisect_right
+from collections.abc import Callable, Iterator
 from operator import ne
 
 import xxhash
@@ -12,6 +13,7 @@ from msgspec import Struct
 
 from fileops.core.diff.regions import Region, regions
 from fileops.core.diff.unified import MAX_LINE_CHARS, range_of_hunk
+from fileops.core.notebook.cells import parse
 from fileops.core.pausing import Check, unchecked
 from fileops.core.text import count_newlines, cut, decode_part
 from fileops.model.edits import Plan, Splice
@@ -37,8 +39,8 @@ def changes_of(plan: Plan, check: Check = unchecked) -> tuple[ReviewChange, ...]
     data, fmt = plan.snapshot.data, plan.format
     changes: list[ReviewChange] = []
     left = MAX_DIFF_BYTES
-    # A part of the change of a cell may be no JSON, so the whole change is one part.
-    for run in _joined(_runs(plan, check), data, fmt, as_one=bool(plan.cells)):
+    in_one_part = _never if not plan.cells else _CellParts(plan)
+    for run in _joined(_runs(plan, check), data, fmt, in_one_part):
         old, new = data[run.start : run.end], b"".join(run.new)
         left -= len(old) + len(new)
         digest = xxhash.xxh3_64_hexdigest(b"%d\0%b%b" % (len(old), old, new))
@@ -50,6 +52,7 @@ def changes_of(plan: Plan, check: Check = unchecked) -> tuple[ReviewChange, ...]
             new_lines=run.n_new,
             diff=_diff(run, old, new, fmt) if left >= 0 else "",
             splice=Splice(run.start, run.end, new),
+            cell_id=in_one_part.name_of(run) if isinstance(in_one_part, _CellParts) else None,
         )
         changes.append(change)
     if not changes and (plan.creates or plan.change.operation in {"rename", "delete"}):
@@ -99,14 +102,44 @@ def _changed_pairs(region: Region) -> Iterator[tuple[int, int]]:
             first = at + 1
 
 
-def _joined(runs: Iterator[_Run], data: bytes, fmt: TextFormat, *, as_one: bool = False) -> Iterator[_Run]:
+def _never(before: _Run, after: _Run) -> bool:
+    del before, after
+    return False
+
+
+class _CellParts:
+    """Which runs belong to the same cell of a notebook: a part of its change could be no JSON.
+
+    If cells were added, removed or moved, all is one part, because their separators belong together.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        self._cells = parse(plan.snapshot.data).cells
+        self._starts = [cell.start for cell in self._cells]
+        self._is_one = any(change.kind in ("insert", "delete", "move") for change in plan.cells)
+
+    def __call__(self, before: _Run, after: _Run) -> bool:
+        return self._is_one or self._index(before.end - 1) == self._index(after.start)
+
+    def name_of(self, run: _Run) -> str | None:
+        """Return the cell that the run changes; None if it changes several."""
+        first, last = self._index(run.start), self._index(run.end - 1)
+        return self._cells[first].name if 0 <= first == last and not self._is_one else None
+
+    def _index(self, at: int) -> int:
+        return bisect_right(self._starts, at) - 1
+
+
+def _joined(
+    runs: Iterator[_Run], data: bytes, fmt: TextFormat, in_one_part: Callable[[_Run, _Run], bool] = _never
+) -> Iterator[_Run]:
     """Combine runs that touch, because two splices may change neighbouring lines; and all from the last one on."""
     last: _Run | None = None
     n_yielded = 0
     for run in runs:
         if last is None:
             last = run
-        elif as_one or run.start == last.end or n_yielded == MAX_CHANGES - 1:
+        elif run.start == last.end or n_yielded == MAX_CHANGES - 1 or in_one_part(last, run):
             between = data[last.end : run.start]
             n_between = count_newlines(between, fmt)
             last.new += (between, *run.new)

@@ -7,7 +7,9 @@ from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
+from fileops.core.notebook.cells import fault_of
 from fileops.model.approval import Always, ApprovalRequest, Decision, Undecided
+from fileops.model.errors import NotebookInvalid
 from fileops.model.review import Decider, SessionInfo
 from fileops.model.sessions import SessionName
 from fileops.service.review.queue import HostApprover, ReviewQueue, WaitingReview
@@ -63,3 +65,8 @@ class NoHost:
     async def decide(self, question: ApprovalRequest) -> Decision:
         del question
         return Undecided()
+
+
+def fault_of_text(asked: ApprovalRequest, text: str) -> NotebookInvalid | None:
+    """Return why a person's text cannot replace that of an edit of cells, None if it can."""
+    return fault_of(text.encode("utf-8", "surrogatepass")) if asked.cells else None

@@ -171,6 +171,7 @@
 ---@field also_changed_by? string Another author who changed the file.
 ---@field at_index? string For `no_cell`: the id of the cell at the index that the name seems to be.
 ---@field cell_id? string For `no_cell`, `cell_conflict` and `not_read`: the cell as the edit names it.
+---@field cell_ids? string[] For `undo_conflict`: the cells of a notebook that are no longer as the edit left them.
 ---@field change_index? integer 0-based index of the change that failed first.
 ---@field changed_by? string The author of the change: `external`, `buffer` or a session.
 ---@field decided_by? fileops.wire.DecidedByDetails Who rejected the edit.
@@ -442,6 +443,7 @@
 ---@field applied_to? 'buffer'|'disk' Where the edit was written; null if it was not.
 ---@field at_index? string For `no_cell`: the id of the cell at the index that the name seems to be.
 ---@field cell_id? string For `no_cell`, `cell_conflict` and `not_read`: the cell as the edit names it.
+---@field cell_ids? string[] For `undo_conflict`: the cells of a notebook that are no longer as the edit left them.
 ---@field cells? fileops.wire.ChangedCell[] For an edit of a notebook: what each step did.
 ---@field changed_by? string The author of the change: `external`, `buffer` or a session.
 ---@field commit? fileops.wire.CommitDetails How the edit was written.
@@ -951,6 +953,7 @@
 ---@field is_protected? boolean Whether the user is asked about it even in mode `auto_edit`.
 ---@field diff? string Unified diff.
 ---@field changes? fileops.wire.ReviewChange[] The changes that can be decided separately.
+---@field cells? fileops.wire.CellUiExtra[] For an edit of a notebook: its changes by cells, to be shown instead of the diff.
 ---@field original_text? string The whole text before; null over 1 MB, and if it was not requested.
 ---@field proposed_text? string The whole proposed text; null over 1 MB, and if it was not requested.
 ---@field rebased? table<string, any> What others have changed since the agent read the file, as RebasedDetails.
@@ -966,6 +969,7 @@
 ---@field new_start integer 1-based first line of the new side, as in a hunk.
 ---@field new_lines integer How many lines it adds.
 ---@field diff string The change as a hunk without context.
+---@field cell_id? string For an edit of a notebook: the cell that it changes; null if it changes several, and for other files.
 
 ---@class (exact) fileops.wire.ReviewFile A file of a change set, with the keys of a single edit's review.
 ---@field file_path string Path as the session gave it.
@@ -978,6 +982,7 @@
 ---@field rebased? table<string, any> What others have changed since the agent read the file, as RebasedDetails.
 ---@field previous? fileops.wire.PreviousDecision The decision of the last round; null in the first round.
 ---@field new_path? string For a rename: the new path, as the session gave it.
+---@field cells? fileops.wire.CellUiExtra[] For an edit of a notebook: its changes by cells, to be shown instead of the diff.
 
 ---@class (exact) fileops.wire.ReviewsParams Asks for the reviews that wait for a decision.
 ---@field review_ids? string[] Only these reviews; by default all that concern this client.
@@ -998,6 +1003,7 @@
 ---@field also_changed_by? string Another author who changed the file.
 ---@field at_index? string For `no_cell`: the id of the cell at the index that the name seems to be.
 ---@field cell_id? string For `no_cell`, `cell_conflict` and `not_read`: the cell as the edit names it.
+---@field cell_ids? string[] For `undo_conflict`: the cells of a notebook that are no longer as the edit left them.
 ---@field changed_by? string The author of the change: `external`, `buffer` or a session.
 ---@field conflicts? fileops.wire.RewindConflict[] What is left, and why.
 ---@field decided_by? fileops.wire.DecidedByDetails Who rejected the edit.
@@ -1252,6 +1258,7 @@
 ---@field applied_to? 'buffer'|'disk' Where the file of the newest edit was written.
 ---@field at_index? string For `no_cell`: the id of the cell at the index that the name seems to be.
 ---@field cell_id? string For `no_cell`, `cell_conflict` and `not_read`: the cell as the edit names it.
+---@field cell_ids? string[] For `undo_conflict`: the cells of a notebook that are no longer as the edit left them.
 ---@field changed_by? string The author of the change: `external`, `buffer` or a session.
 ---@field decided_by? fileops.wire.DecidedByDetails Who rejected the edit.
 ---@field diagnostics? fileops.wire.DiagnosticsReport With the option `diagnostics`: how the edits changed the files' problems. Absent if no source knows them.
