@@ -108,6 +108,19 @@ def test_start_that_cannot_be_repeated_is_a_real_one(tmp_path: Path) -> None:
     assert done.stderr == b"a start of the interpreter"
 
 
+def test_forked_processes_give_their_edits_different_ids(tmp_path: Path) -> None:
+    file = tmp_path / "f.txt"
+    ids: set[str] = set()
+    for n in range(3):
+        file.write_text("one\n")
+        with raw_client() as client:
+            client.initialize(rootUri=tmp_path.as_uri())
+            client.read(file)
+            ids.add(client.result("fileops/edit", edit_of(file, "one", str(n)))["details"]["edit_id"])
+            assert client.shut_down() == 0
+    assert len(ids) == 3
+
+
 @pytest.mark.parametrize("n_th", [1, 2, 3])
 def test_processes_of_other_variables_are_forked_from_a_server_of_their_own(n_th: int, tmp_path: Path) -> None:
     """What the interpreter finds by PYTHONPATH. The first process is a real start, the third one is forked."""

@@ -12,6 +12,7 @@ import gc
 import importlib
 import json
 import os
+import random
 import runpy
 import select
 import socket
@@ -72,6 +73,7 @@ class Start:
         if asked["environ"].get("LISTEN_PID") == str(asked["pid"]):
             os.environ["LISTEN_PID"] = str(os.getpid())
         time.tzset()
+        _seed_again()
         os.chdir(asked["cwd"])
         tempfile.tempdir = None
         variables = [b"%b=%b" % variable for variable in os.environb.items()]
@@ -83,6 +85,14 @@ class Start:
         while words[0] in {"-P", "-m"}:  # options of the interpreter
             del words[0]
         sys.argv = words
+
+
+def _seed_again() -> None:
+    """Else all forked processes would give their edits the same ids."""
+    modules = [module for name, module in sys.modules.items() if name.partition(".")[0] == "fileops"]
+    for value in [value for module in modules for value in vars(module).values()]:
+        if type(value) is random.Random:
+            value.seed()
 
 
 def _duplicate_above(fd: int, lowest: int) -> int:
