@@ -32,7 +32,10 @@ PARTS = {
     "tests/examples/": "tools",
     "tests/peers/": "peers",
     "tests/faults/": "crashes",
-    "tests/properties/test_delivery_machine.py": "games",
+    "tests/unit/fs/local/test_killed.py": "crashes",
+    "tests/unit/record/test_hostile_repositories.py": "crashes",
+    "tests/properties/": "laws",
+    "tests/unit/core/test_linear.py": "laws",
     "tests/race/": "games",
     "tests/oracle/": "games",
     "tests/replay/": "games",
@@ -72,10 +75,14 @@ def place_in_parts(name: str) -> int:
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Where only quick tests are asked for, do not even import the others."""
-    if config.getoption("markexpr") != "quick":
+    if not is_for_quick_tests(config):
         return None
     name = collection_path.relative_to(config.rootpath).as_posix() + ("/" if collection_path.is_dir() else "")
     return True if place_in_parts(name) < len(PARTS) else None
+
+
+def is_for_quick_tests(config: pytest.Config) -> bool:
+    return config.getoption("markexpr") == "quick"
 
 
 @pytest.hookimpl(wrapper=True)
@@ -111,9 +118,9 @@ def start_of_processes(request: pytest.FixtureRequest, monkeypatch: pytest.Monke
         monkeypatch.setattr(POOL, "is_off", True)
 
 
-def pytest_xdist_auto_num_workers() -> int:
-    """Two more than there are cores: much of the time is waiting."""
-    return (os.cpu_count() or 1) + 2
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """Two more than there are cores, since much of the time is waiting; quick tests compute all the time."""
+    return (os.cpu_count() or 1) + (0 if is_for_quick_tests(config) else 2)
 
 
 @pytest.fixture(scope="session")
