@@ -97,7 +97,18 @@ MCP_CHOICES = (
         "look-alikes) if exactly one place can be meant, and say what was taken as meant (default: on)",
         sent={"on": True, "off": False},
     ),
-    Choice("show_diff", ("on", "off"), "show the first lines of the diff of each applied edit (default: on)"),
+    Choice(
+        "answers",
+        ("lean", "full"),
+        "what results tell the model: the changed lines' numbers, and their text only where it may not be what the "
+        "model expects (lean, default), or the specified texts (full)",
+    ),
+    Choice(
+        "show_diff",
+        ("auto", "on", "off"),
+        "show the first lines of the diff of each applied edit, for the person: if answers are full (auto, default), "
+        "always, or never",
+    ),
     Choice(
         "diagnostics",
         ("on", "off"),

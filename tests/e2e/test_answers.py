@@ -81,7 +81,7 @@ def test_every_failing_step_of_a_multi_edit_is_answered_at_once(client: McpClien
     steps = [("def f(z):", "def f(w):"), ("return 2", "return 9"), ("def f(w):\n", "def h(w):\n"), ("def g(u):", "G")]
     edits = [{"old_string": old, "new_string": new} for old, new in steps]
     output, first, third, fourth = texts_of(client.tool("MultiEdit", file_path=str(file), edits=edits))
-    assert output.endswith("String: def f(z):</tool_use_error>")
+    assert output == "<tool_use_error>String to replace not found in file.</tool_use_error>"
     assert first.startswith("Edit 1 of 4 fails: The text to replace was not found in the file.\nLine 1 is closest;")
     assert "fails only because edit 1 does; send it again unchanged." in third
     assert third.startswith("Edit 3 of 4 fails: ")

@@ -62,11 +62,7 @@ def test_agent_and_another_program_edit_one_file(tmp_path: Path) -> None:
         sentence, seen, change = texts_of(refused)
         assert sentence == STALE
         assert seen.endswith("right:\n     1→one\n     2→2\n     3→three, by another program")
-        assert change == (
-            f"{path} changed on disk since you last read it (by another program). This is usually intended: take the "
-            "file as it is now, and do not revert it unless you are asked to. What changed:\n"
-            "@@ -1,3 +1,3 @@\n one\n 2\n-three\n+three, by another program"
-        )
+        assert change == "Changed by another program."  # its line is among those that are shown
         assert len(texts_of(client.tool("Read", file_path=str(path)))) == 1
         assert client.tool("Edit", file_path=str(path), old_string="one", new_string="1")["isError"] is False
         assert path.read_text() == "1\n2\nthree, by another program\n"
@@ -101,17 +97,32 @@ def test_own_edit_makes_no_notice_but_another_threads_edit_does(client: McpClien
     for thread in ("t1", "t2"):
         client.tool("Read", {"threadId": thread}, file_path=str(path))
     edited = client.tool("Edit", {"threadId": "t1"}, file_path=str(path), old_string="two", new_string="2")
-    assert texts_of(edited)[1:] == ["@@ line 2\n-two\n+2\na.txt +1 −1"]  # its own change, and no notice
+    assert texts_of(edited) == ["The file has been updated: line 2."]  # and no notice
     assert len(texts_of(client.tool("Read", {"threadId": "t1"}, file_path=str(other)))) == 1
     notice = texts_of(client.tool("Read", {"threadId": "t2"}, file_path=str(other)))[1]
     assert notice.startswith(f"{path} was edited by another agent (codex-mcp-client:t1) since you last read it.")
+
+
+def test_full_answers_are_the_specified_texts(tmp_path: Path) -> None:
+    path = three_lines(tmp_path)
+    with mcp_client(tmp_path, "--answers", "full") as client:
+        client.begin()
+        client.tool("Read", file_path=str(path))
+        output, change = texts_of(client.tool("Edit", file_path=str(path), old_string="two", new_string="2"))
+        assert output == (
+            f"The file {path} has been updated. Here's the result of running `cat -n` on a snippet of the edited file:"
+            "\n     1→one\n     2→2\n     3→three"
+        )
+        assert change == "@@ line 2\n-two\n+2\na.txt +1 −1"
+        missing = texts_of(client.tool("Edit", file_path=str(path), old_string="four", new_string="4"))[0]
+        assert missing == "<tool_use_error>String to replace not found in file.\nString: four</tool_use_error>"
 
 
 def test_edit_says_last_what_file_it_changed_and_by_how_many_lines(tmp_path: Path) -> None:
     """Codex shows a person the last three lines of an answer."""
     (tmp_path / "src").mkdir()
     path, other = three_lines(tmp_path / "src"), three_lines(tmp_path, "b.txt")
-    with mcp_client(tmp_path, "--tools", "+changes") as client:
+    with mcp_client(tmp_path, "--tools", "+changes", "--show-diff", "on") as client:
         client.begin()
         for each in (path, other):
             client.tool("Read", file_path=str(each))

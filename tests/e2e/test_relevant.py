@@ -257,15 +257,35 @@ def test_agent_needs_no_second_read_after_a_formatter(relevant: McpClient, file:
     relevant.tool("Read", file_path=str(file))
     replaced(file, "line 2\n", "line  2\n")
     edited = relevant.tool("Edit", file_path=str(file), old_string="line 20", new_string="mine")
-    output, _diff, notice = texts_of(edited)
-    assert output.startswith(f"The file {file} has been updated.")
-    assert notice == (
-        f"Other lines of {file} changed since you last read it; your edit was applied to the file as it is now. "
-        "What else changed:\n@@ -1,5 +1,5 @@\n line 1\n-line 2\n+line  2\n line 3\n line 4\n line 5"
+    (output,) = texts_of(edited)
+    assert output == (
+        "The file has been updated: line 20. Others have changed line 2 since you read it; that is kept.\n"
+        "    17→line 17\n    18→line 18\n    19→line 19\n    20→mine\n    21→line 21\n    22→line 22\n    23→line 23"
     )
-    again = relevant.tool("Edit", file_path=str(file), old_string="line  2", new_string="line two")
-    assert len(texts_of(again)) == 2  # what was done, and its diff: no notice
+    again = relevant.tool("Edit", file_path=str(file), old_string="line 25", new_string="mine too")
+    assert "Others have changed line 2 since you read it" in texts_of(again)[0]  # it has still not been shown
     assert again["isError"] is False
+    refused = relevant.tool("Edit", file_path=str(file), old_string="line  2", new_string="line two")
+    assert refused["isError"] is True
+    assert "     2→line  2" in texts_of(refused)[1]
+    assert not relevant.tool("Edit", file_path=str(file), old_string="line  2", new_string="line two")["isError"]
+
+
+def test_full_answer_shows_what_others_changed_and_it_counts_as_read(tmp_path: Path, file: Path) -> None:
+    with mcp_client(tmp_path, "--freshness", "relevant", "--answers", "full") as client:
+        client.begin()
+        client.tool("Read", file_path=str(file))
+        replaced(file, "line 2\n", "line  2\n")
+        edited = client.tool("Edit", file_path=str(file), old_string="line 20", new_string="mine")
+        output, _diff, notice = texts_of(edited)
+        assert output.startswith(f"The file {file} has been updated.")
+        assert notice == (
+            f"Other lines of {file} changed since you last read it; your edit was applied to the file as it is now. "
+            "What else changed:\n@@ -1,5 +1,5 @@\n line 1\n-line 2\n+line  2\n line 3\n line 4\n line 5"
+        )
+        again = client.tool("Edit", file_path=str(file), old_string="line  2", new_string="line two")
+        assert len(texts_of(again)) == 2  # what was done, and its diff: no notice
+        assert again["isError"] is False
 
 
 def test_refused_edit_shows_the_change_and_can_be_repeated(relevant: McpClient, file: Path) -> None:
@@ -275,7 +295,7 @@ def test_refused_edit_shows_the_change_and_can_be_repeated(relevant: McpClient, 
     sentence, seen, change = texts_of(refused)
     assert sentence == ORDERED
     assert "    19→theirs\n    20→line 20\n" in seen
-    assert "-line 19\n+theirs" in change
+    assert change == "Changed by another program."
     assert relevant.tool("Edit", file_path=str(file), old_string="line 20", new_string="mine")["isError"] is False
 
 
@@ -283,7 +303,7 @@ def test_change_that_was_shown_in_part_stays_relevant(relevant: McpClient, file:
     relevant.tool("Read", file_path=str(file))
     replaced(file, "line 2\n", "theirs\n" * 60)
     edited = relevant.tool("Edit", file_path=str(file), old_string="line 20", new_string="mine")
-    assert texts_of(edited)[2].endswith("more lines; Read the file.")
+    assert "Others have changed lines 2-61 since you read it; that is kept." in texts_of(edited)[0]
     refused = relevant.tool("Edit", file_path=str(file), old_string="line 3\n", new_string="mine\n")
     assert texts_of(refused)[0] == ORDERED
     relevant.tool("Read", file_path=str(file))

@@ -28,7 +28,8 @@ class Additions(Struct, frozen=True, kw_only=True):
     """What is added to one result, whichever tool it is of.
 
     diagnostics: what its edits did to the problems of files. late: what earlier edits did. problems: the texts about
-    both. is_rebased: whether its edit was applied over what `notices.about` says.
+    both. is_rebased: whether its edit was applied over what `notices.about` says. is_brief: whether the caller says
+    that itself.
     """
 
     suggestions: SuggestionTexts = NO_SUGGESTIONS
@@ -37,6 +38,7 @@ class Additions(Struct, frozen=True, kw_only=True):
     problems: Sequence[str] = ()
     notices: Notices = Notices()
     is_rebased: bool = False
+    is_brief: bool = False
 
     @property
     def listed(self) -> Sequence[Notice]:
@@ -47,6 +49,8 @@ class Additions(Struct, frozen=True, kw_only=True):
     @property
     def reported(self) -> list[str]:
         """The texts of the notices."""
+        if self.is_brief:
+            return list(map(notice_text, self.notices.others))
         texts = list(map(notice_text, self.listed))
         if self.notices.about is not None and self.is_rebased:
             texts.insert(0, rebased_text(self.notices.about))
@@ -76,11 +80,12 @@ class Additions(Struct, frozen=True, kw_only=True):
 
 
 async def additions_to(
-    service: "FileOps", answer: "ToolAnswer", *, has_notices: bool, is_whole: bool = False
+    service: "FileOps", answer: "ToolAnswer", *, has_notices: bool, is_whole: bool = False, is_brief: bool = False
 ) -> Additions:
     """Return what is added to an answer. Waits for at most `diagnostics_wait_s` and NOTICES_S.
 
-    Args: is_whole: see FileOps.notices.
+    Args: is_whole: see FileOps.notices. is_brief: whether the caller itself says what changed in the answer's file; of
+    an applied edit it then names only the lines.
     """
     report, late, problems = await _diagnostics(service, answer)
     return Additions(
@@ -88,8 +93,9 @@ async def additions_to(
         diagnostics=report,
         late=late,
         problems=problems,
-        notices=await _notices(service, answer, is_whole=is_whole) if has_notices else Notices(),
+        notices=await _notices(service, answer, is_whole=is_whole, is_brief=is_brief) if has_notices else Notices(),
         is_rebased=answer.is_rebased,
+        is_brief=is_brief,
     )
 
 
@@ -121,7 +127,7 @@ async def _diagnostics(
     return report, late, texts
 
 
-async def _notices(service: "FileOps", answer: "ToolAnswer", *, is_whole: bool) -> Notices:
+async def _notices(service: "FileOps", answer: "ToolAnswer", *, is_whole: bool, is_brief: bool) -> Notices:
     """Return the notices for an answer, see FileOps.notices; none after a cancel or if a disk does not answer.
 
     The answer is about something that has already happened, and neither a cancel nor a mount that hangs must hide it.
@@ -131,7 +137,12 @@ async def _notices(service: "FileOps", answer: "ToolAnswer", *, is_whole: bool) 
     try:
         async with asyncio.timeout(NOTICES_S):
             found = await service.notices(
-                answer.session, about, without=answer.shown_path, is_whole=is_whole, n_used=answer.suggestions.n_chars
+                answer.session,
+                about,
+                without=answer.shown_path,
+                is_whole=is_whole,
+                is_brief=is_brief and answer.is_rebased,
+                n_used=answer.suggestions.n_chars,
             )
     except (TimeoutError, asyncio.CancelledError):
         return Notices()

@@ -146,7 +146,8 @@ def answer_to(host: str, event: dict[str, Any]) -> dict[str, Any] | None:
 def shown_change(host: str, event: dict[str, Any]) -> dict[str, Any] | None:
     """Return the message that shows the person what one of our tools changed; None if it changed nothing.
 
-    The model has read the same in the tool's answer, which the host shows the person only on request.
+    The tool's answer has it, if that is full; the host shows the person the answer only on request. A lean answer names
+    the lines, and the call has their text.
     """
     tool = event.get("tool_name")
     if host not in SHOWS_CHANGES or _name_of(event) != "PostToolUse" or not isinstance(tool, str):
@@ -160,6 +161,12 @@ def shown_change(host: str, event: dict[str, Any]) -> dict[str, Any] | None:
             n_files = next((n for n, line in enumerate(reversed(lines)) if not LAST_LINE.fullmatch(line)), len(lines))
             if n_files:
                 return {"systemMessage": "\n".join((*lines[-n_files:], *lines[:-n_files]))}
+    output = items[0].get("text") if items and _is_object(items[0]) else None
+    if isinstance(output, str):
+        from fileops.attach import hook_change
+
+        message = hook_change.message_of(event.get("tool_input"), output, event.get("cwd"))
+        return None if message is None else {"systemMessage": message}
     return None
 
 

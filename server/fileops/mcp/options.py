@@ -19,7 +19,9 @@ class McpOptions(Struct, frozen=True, kw_only=True):
     """The options on the command line.
 
     roots: absolute. further_tools: names of tools beside Read, Edit and MultiEdit. max_read_bytes: None for the host's
-    default. chosen: the options of every client.
+    default. answers: what results say, see core/presentation/lean.py; "full" is the specified texts. show_diff: whether
+    they also have the changed lines for a person: if they are full ("auto"), always or never. chosen: the options of
+    every client.
     """
 
     roots: Sequence[str] = ()
@@ -28,13 +30,22 @@ class McpOptions(Struct, frozen=True, kw_only=True):
     protected: Literal["ask", "allow"] = "ask"
     further_tools: Sequence[str] = ()
     notices: Literal["on", "off"] = "on"
-    show_diff: Literal["on", "off"] = "on"
+    answers: Literal["lean", "full"] = "lean"
+    show_diff: Literal["auto", "on", "off"] = "auto"
     max_read_bytes: int | None = None
     chosen: Settings = Settings(**DEFAULTS)
 
     @property
     def settings(self) -> Settings:
         return replace(self.chosen, approval_mode=UNDECIDED_MODE[self.approve], approval_timeout_s=APPROVAL_TIMEOUT_S)
+
+    @property
+    def is_lean(self) -> bool:
+        return self.answers == "lean"
+
+    @property
+    def shows_diff(self) -> bool:
+        return not self.is_lean if self.show_diff == "auto" else self.show_diff == "on"
 
     @property
     def allows_unasked(self) -> bool:

@@ -11,8 +11,11 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from fileops.api.additions import Additions, additions_to
 from fileops.api.tools import ToolAnswer
+from fileops.core.presentation import lean
 from fileops.mcp import answers, protocol, results, texts
 from fileops.mcp.elicitation import (
     Dialogue,
@@ -32,7 +35,9 @@ from fileops.mcp.roots import ClientRoots, fixed_roots
 from fileops.mcp.tools import FURTHER_TOOLS, TOOLS, Arguments, Tool, ToolCall, failed, path_of, tool_list
 from fileops.model.errors import FileOpsError, NotebookFile, OutsideRoots
 from fileops.model.internal_errors import Cancelled
+from fileops.model.results import EditResult
 from fileops.model.sessions import SessionName
+from fileops.model.suggestions import ShownLines
 from fileops.rpc import errors
 from fileops.rpc.connection import Connection
 from fileops.rpc.decode import InvalidParams, decode
@@ -231,18 +236,33 @@ class McpServer:
         except FileOpsError as error:  # the approver's: the file is no longer the one that was asked about
             answer = failed(arguments, error, session)
         has_notices = self._options.notices == "on"
-        additions = await additions_to(self.service, answer, has_notices=has_notices)
+        output = self._lean_output(answer, tells_others=has_notices) if self._options.is_lean else None
+        is_brief = output is not None and (answer.is_rebased or _shown_of(answer) is not None)
+        additions = await additions_to(self.service, answer, has_notices=has_notices, is_brief=is_brief)
         rewound = self.service.history.take_notices(answer.session) if has_notices else []
         more = self._more(answer, additions, rewound)
-        return results.tool_result(answer.result, additions.diagnostics, path, more)
+        result = answer.result if output is None else replace(answer.result, output=output)
+        return results.tool_result(result, additions.diagnostics, path, more)
+
+    def _lean_output(self, answer: ToolAnswer, *, tells_others: bool) -> str | None:
+        """Return the first text of a lean answer; None if the specified one stays."""
+        if answer.error is not None:
+            return lean.failed_text(answer.result.output, answer.error)
+        outcome = answer.outcome
+        if not isinstance(outcome, EditResult) or answer.edited is None:
+            return None
+        return lean.edited_text(outcome, answer.edited, tells_others=tells_others)
 
     def _more(self, answer: ToolAnswer, additions: Additions, rewound: Sequence[str]) -> list[str]:
         """Return the texts beside the output."""
         result, error = answer.result, answer.error
-        shows = self._options.show_diff == "on" and results.has_unseen_diff(result)
+        shows = self._options.shows_diff and results.has_unseen_diff(result)
         more = [results.shown_change(result, self._roots.folders)] if shows else []
         more += [texts.applied_after_cancel(file) for file in self.service.files.take_unanswered(answer.session)]
         problems, reported = additions.problems, additions.reported
+        shown, about = _shown_of(answer), additions.notices.about
+        if additions.is_brief and shown is not None and about is not None:
+            reported.insert(0, lean.changed_text(about, shown.ranges))
         more += additions.suggestions.texts([*problems, *reported])
         if isinstance(error, OutsideRoots):
             more.append(texts.outside_roots(self._roots.folders))
@@ -274,6 +294,14 @@ class McpServer:
             log.warning("a cancel was ignored: %s %s", fault.path, fault.reason)
             return
         self.connection.cancel(msg_id, is_answered=False)
+
+
+def _shown_of(answer: ToolAnswer) -> ShownLines | None:
+    """Return the lines that the answer to a refused edit shows."""
+    outcome = answer.outcome
+    if not isinstance(outcome, EditResult) or not answer.is_outdated or outcome.suggestions is None:
+        return None
+    return outcome.suggestions.shown
 
 
 def _bound_to(session: SessionName, params: CallParams) -> str:

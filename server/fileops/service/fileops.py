@@ -419,13 +419,15 @@ class FileOps:
         *,
         without: str | None = None,
         is_whole: bool = False,
+        is_brief: bool = False,
         n_used: int = 0,
     ) -> Notices:
         """Return what others changed in files that the session has read and may still read, for its next result.
 
         Args: about: the file of the result, as given, if a change by others concerned it. without: the canonical path
         of a file that the result shows; a later result reports later changes of it. is_whole: the result contains the
-        whole change of its file. n_used: how many characters are added to the result for other reasons.
+        whole change of its file; is_brief: it names only its lines. n_used: how many characters are added to the result
+        for other reasons.
         """
         board = self._notices
         if board is None:
@@ -443,7 +445,7 @@ class FileOps:
                     without,
                 ),
             )
-        return board.report(session_id, found, is_whole=is_whole, n_used=n_used)
+        return board.report(session_id, found, is_whole=is_whole, is_brief=is_brief, n_used=n_used)
 
     # --- hosts' own tools (service/companion) ----------------------------------------------------------------
 

@@ -92,12 +92,19 @@ class NoticeBoard:
         return stamp is not None and stamp == self._freshness.foreign_changes.stamp_at(path)
 
     def report(
-        self, session_id: SessionName, found: FoundNotices, *, is_whole: bool = False, n_used: int = 0
+        self,
+        session_id: SessionName,
+        found: FoundNotices,
+        *,
+        is_whole: bool = False,
+        is_brief: bool = False,
+        n_used: int = 0,
     ) -> Notices:
         """Return the notices for the next result. is_whole: it contains the whole diff of `about` anyway.
 
-        n_used: characters of the result besides its own output; the notices get the rest of MAX_CHARS. No other result
-        repeats them. They count once this result was sent. If it is not, they wait for another.
+        is_brief: it names only the lines of `about`, which therefore are still unseen. n_used: characters of the result
+        besides its own output; the notices get the rest of MAX_CHARS. No other result repeats them. They count once
+        this result was sent. If it is not, they wait for another.
         """
         before = self._reported.get(session_id, {})
         reported = {path: before[path] for path in found.waiting if path in before}
@@ -106,7 +113,8 @@ class NoticeBoard:
         if found.about is not None:
             about = notice_of(found.about)
             n_chars += len(notice_text(about))
-            self._note(session_id, found.about, reported, is_whole=_is_whole(about) or (is_whole and bool(about.diff)))
+            is_shown = not is_brief and (_is_whole(about) or (is_whole and bool(about.diff)))
+            self._note(session_id, found.about, reported, is_whole=is_shown)
         for change in found.others:
             if change.path in before and before[change.path][0] == change.digest:
                 continue  # a result or a hook has reported it since it was found

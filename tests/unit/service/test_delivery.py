@@ -256,7 +256,7 @@ async def test_notice_that_was_not_sent_is_repeated_and_moves_no_base(mcp: Wire,
     assert read not in mcp.answers
     written = await mcp.tool("Write", file_path=FILE, content="one\ntwo\n3\n")
     assert disk.read(FILE).data == b"ONE\ntwo\n3\n"
-    _diff, notice = texts_of(written)[1:]
+    (notice,) = texts_of(written)[1:]
     assert "+ONE" in notice
 
 
