@@ -5,7 +5,7 @@ R-REC-2, R-BY-1, R-REW-3. Each test has one inode under two names, and writes th
 
 import asyncio
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
@@ -166,3 +166,67 @@ async def test_command_that_links_a_file_and_changes_it_is_undone(
     assert {path.name: path.read_text() for path in folder.iterdir()} == {
         "a.txt": OLD, "b.txt": OLD, "c.txt": "c\n", "d.txt": "d\n",
     }  # fmt: skip
+
+
+# --- names that change while no daemon runs -------------------------------------------------------------------------
+
+
+def swap(folder: Path) -> None:
+    for old, new in (("first.txt", "third"), ("second.txt", "first.txt"), ("third", "second.txt")):
+        (folder / old).rename(folder / new)
+
+
+def rename(folder: Path) -> None:
+    (folder / "first.txt").rename(folder / "other.txt")
+
+
+def rename_into_a_new_folder(folder: Path) -> None:
+    (folder / "new").mkdir()
+    (folder / "first.txt").rename(folder / "new" / "first.txt")
+
+
+def rename_and_edit(folder: Path) -> None:
+    rename(folder)
+    with (folder / "other.txt").open("a") as file:
+        file.write("four\n")
+
+
+RENAMES: dict[Callable[[Path], None], set[str]] = {
+    rename: {"other.txt", "second.txt"},
+    rename_into_a_new_folder: {"first.txt", "second.txt"},
+    rename_and_edit: {"other.txt", "second.txt"},
+    swap: {"first.txt", "second.txt"},
+}
+
+
+@pytest.mark.parametrize(("change", "expected"), RENAMES.items(), ids=lambda each: getattr(each, "__name__", ""))
+async def test_rename_while_no_daemon_runs_keeps_the_changes_of_an_agent(
+    tmp_path: Path, change: Callable[[Path], None], expected: set[str]
+) -> None:
+    """S12, R-KEEP-5: the inode, the time and the content are known, so the file is followed under its new name."""
+    folder = tmp_path.resolve() / "p"
+    folder.mkdir()
+    for name in ("first.txt", "second.txt"):
+        (folder / name).write_text(f"{name}\n{OLD}")
+    async with shared_daemon() as daemon:
+        editor = await daemon.editor(folder)
+        await until_recorded(editor, folder)
+        for name in ("first.txt", "second.txt"):
+            await edited(editor, folder / name)
+        before = await editor.call("fileops/unkept", {})
+    change(folder)
+    async with shared_daemon() as daemon:
+        editor = await daemon.editor(folder)
+        await until_recorded(editor, folder)
+        await settled(editor, 4)
+        after = await editor.call("fileops/unkept", {})
+        assert {Path(file["file_path"]).name for file in after["files"]} == expected
+        assert after["n_changes"] == before["n_changes"]
+        places = [
+            (await editor.call("fileops/unkept", {"file_path": file["file_path"]}))["files"][0]["changes"]
+            for file in after["files"]
+        ]
+        change_ids = [change["change_id"] for changes in places for change in changes]
+        result = await editor.call("fileops/rewind", {"change_ids": change_ids, "approved": True})
+        assert code_of(result) is None, result
+    assert all("2" not in path.read_text() for path in folder.rglob("*.txt"))

@@ -642,9 +642,12 @@ def _half_of(entry: Entry) -> _Half:
 
 
 def _identity(change: Observed) -> Identity | None:
-    """Return the identity of a file that appeared or vanished; None if its content is unknown or empty."""
+    """Return the identity of a file that appeared or vanished; None if its content is unknown or empty.
+
+    It holds across a time in which no daemon recorded, since it has the file's time and the content as well.
+    """
     known = change.after if change.before is None else change.before if change.after is None else None
-    if known is None or known.digest is None or not known.inode or not known.size_bytes or change.gap is not None:
+    if known is None or known.digest is None or not known.inode or not known.size_bytes or change.gap == "baseline":
         return None
     return Identity(change.root, known.inode, known.mtime_ns, known.size_bytes)
 

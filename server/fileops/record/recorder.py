@@ -42,6 +42,7 @@ from typing import Protocol, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
+from fileops.core.diff.contents import may_be_one_file
 from fileops.core.roots import is_inside
 from fileops.core.text import decode, detect_format
 from fileops.model.commits import Commit
@@ -108,6 +109,7 @@ _MAX_MERGED = 200  # files that git writes at once, of which it is asked for the
 _LOCKED_S = 3.0  # other programs lock for milliseconds; then use memory
 _RETURN_EVERY_S = 5.0  # between attempts to write to the file again
 _LOCK_PAUSE_S = 0.05
+_JUST_WRITTEN_S = 2.0  # the coarsest time of a file system is 2 s (FAT)
 _UNREAD_PAUSES_S = (0.25, 30.0)  # first and longest pause before an unreadable file is retried
 FAULT_PAUSE_S = 60.0
 ANSWERS_WITHIN_S = 5.0  # how long a disk may take for one short step
@@ -251,8 +253,10 @@ class Recorder:
         self._disk = DiskThread()
         self._hanging: set[str] = set()  # folders whose disk a thread still waits for
         self._touched: dict[str, _Touch] = {}
-        self._names: dict[str, dict[int, list[str]]] = {}  # names of each inode, by folder, while files are observed
         self._carried: dict[str, set[str]] = {}  # by folder, files of which git is to be asked for Entry.parents
+        # While files are observed: names of each inode, by folder, and creations of files that took another's name.
+        self._names: dict[str, dict[int, list[tuple[str, Known]]]] = {}
+        self._took_names: list[tuple[Folder, Observed]] = []
         self._unread: dict[str, _Touch] = {}  # unreadable files, with their first touch
         self._was_unread: set[str] = set()  # those of them that are touched again
         self._unread_pause_s, self._unread_at = _UNREAD_PAUSES_S[0], 0.0
@@ -1296,6 +1300,15 @@ class Recorder:
 
     def _observe(self, paths: Sequence[str]) -> None:
         self._names.clear()
+        try:
+            self._observe_each(paths)
+        finally:
+            # Files that took another's name come after all names that vanished, and so find where they came from.
+            for folder, change in self._took_names:
+                self._queue_change(folder, change)
+            self._took_names.clear()
+
+    def _observe_each(self, paths: Sequence[str]) -> None:
         for path in paths:
             with self._lock:
                 is_committing = path in self._committing
@@ -1343,14 +1356,47 @@ class Recorder:
 
     def _names_of(self, folder: Folder, path: str, found: ReadFile) -> tuple[str, ...]:
         """Return the recorded names of a file with hard links, this one first: a write under one changes them all."""
+        others = [name for name, _ in self._known_names(folder).get(found.inode, ()) if name != path]
+        present = self._ask_disk(folder.root, lambda: [name for name in others if _inode_at(name) == found.inode])
+        return (path, *present)
+
+    def _known_names(self, folder: Folder) -> dict[int, list[tuple[str, Known]]]:
+        """Return the names of each inode, as they were known before these files were observed."""
         names = self._names.get(folder.root)
         if names is None:
             names = self._names[folder.root] = {}
             for name, known in folder.files.items():
-                names.setdefault(known.inode, []).append(name)
-        others = [name for name in names.get(found.inode, ()) if name != path]
-        present = self._ask_disk(folder.root, lambda: [name for name in others if _inode_at(name) == found.inode])
-        return (path, *present)
+                names.setdefault(known.inode, []).append((name, known))
+        return names
+
+    def _took_name(self, folder: Folder, path: str, touch: _Touch, before: Known, found: ReadFile) -> bool:
+        """Return whether another file that was known has this name now: it was renamed, and this one not rewritten.
+
+        An editor's save also gives a name to another file, but to one that has just been written.
+        """
+        is_just_written = touch.gap is None and found.mtime_ns > (self._wall() - _JUST_WRITTEN_S) * 1e9
+        if before.inode == found.inode or is_just_written:
+            return False
+        return any(
+            name != path and _is_stamp(known, found) for name, known in self._known_names(folder).get(found.inode, ())
+        )
+
+    def _renamed_from(
+        self, folder: Folder, path: str, touch: _Touch, found: ReadFile | None, data: bytes | None
+    ) -> tuple[Known, bytes] | None:
+        """Return the last known version and content of a file that was renamed and edited while no daemon recorded it.
+
+        Its inode is that of a file that was known, and so is most of its text. An inode alone may have been used again.
+        """
+        if touch.gap != "away" or found is None or data is None:
+            return None
+        for name, known in self._known_names(folder).get(found.inode, ()):
+            if name == path or known.digest is None or _is_stamp(known, found):
+                continue
+            content = self.store.content(known.digest)
+            if content is not None and may_be_one_file(content, data):
+                return known, content
+        return None
 
     def _retry_unread(self, now: float) -> None:
         is_whole = all(folder.is_whole for folder in self._folders.values())
@@ -1393,6 +1439,15 @@ class Recorder:
         data = None if found is None else found.data
         dropped_by = self._dropped_by.pop(path, None)
         change = self._observed(folder, path, touch, before, after, data, typed_by=dropped_by, names=names)
+        if before is not None and found is not None and self._took_name(folder, path, touch, before, found):
+            self._queue_change(folder, replace(change, after=None, after_data=None))
+            self._took_names.append((folder, replace(change, before=None)))
+            return
+        origin = self._renamed_from(folder, path, touch, found, data) if before is None else None
+        if origin is not None:
+            known, known_data = origin
+            self._queue_change(folder, replace(change, after=known, after_data=known_data))
+            change = replace(change, before=known)
         self._queue_change(folder, change)
 
     def _announced_commit(
@@ -1816,6 +1871,11 @@ def _inode_at(path: str) -> int | None:
         return os.lstat(path).st_ino
     except OSError:  # it is gone
         return None
+
+
+def _is_stamp(known: Known, found: ReadFile) -> bool:
+    """Whether the file was not written since this was known of it."""
+    return (known.mtime_ns, known.size_bytes) == (found.mtime_ns, found.size_bytes)
 
 
 def _joined_touches(touch: _Touch, other: _Touch | None) -> _Touch:
