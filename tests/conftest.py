@@ -36,6 +36,7 @@ PARTS = {
     "tests/unit/record/test_hostile_repositories.py": "crashes",
     "tests/properties/": "laws",
     "tests/unit/core/test_linear.py": "laws",
+    "tests/unit/service/test_undo_cost.py": "laws",
     "tests/race/": "games",
     "tests/oracle/": "games",
     "tests/replay/": "games",

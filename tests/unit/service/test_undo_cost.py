@@ -210,7 +210,8 @@ def test_undo_that_meets_a_conflict_costs_little_more():
 
         return n_steps(work)
 
-    assert steps(4 * FEW) < 4 * 2 * steps(FEW)
+    few = FEW // 4  # each instruction is counted: more edits take minutes on a busy machine
+    assert steps(4 * few) < 4 * 2 * steps(few)
 
 
 def test_edits_are_marked_as_undone_without_visiting_all():
