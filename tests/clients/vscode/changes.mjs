@@ -8,7 +8,7 @@ import { statusOf } from './daemon.mjs';
 import { agentOutside } from './outside.mjs';
 import { personAt } from './person.mjs';
 import { openShop, PRICES } from './shop.mjs';
-import { play, say, until } from './workbench.mjs';
+import { PATIENCE_MS, play, say, until } from './workbench.mjs';
 
 const USERS = Array.from({ length: 20 }, (_, n) => `def user_${n}(name):\n    return name + "${n}"\n\n`).join('\n');
 const TAX = 'RATE = 1\n\n\ndef tax(x):\n    return x * RATE\n';
@@ -221,7 +221,7 @@ async function undoInTwoWindowsWithoutAnAnswer() {
   await openFile('prices.py');
   const before = disk('prices.py');
   const late = await (await page.context().browser().newContext({ viewport: { width: 1600, height: 900 } })).newPage();
-  late.setDefaultTimeout(60_000);
+  late.setDefaultTimeout(PATIENCE_MS);
   await late.goto(page.url());
   const other = personAt({ page: late, workspace });
   await write(painter, 'prices.py', ['VAT = Decimal("0.19")', 'VAT = Decimal("0.20")']);

@@ -8,7 +8,7 @@ import path from 'node:path';
 import { agentsAt } from './agents.mjs';
 import { HERE } from './paths.mjs';
 import { personAt } from './person.mjs';
-import { freePort, openWorkbench, play, say, until } from './workbench.mjs';
+import { PATIENCE_MS, freePort, openWorkbench, play, say, until } from './workbench.mjs';
 
 const [name, outGiven, vsix, expected] = process.argv.slice(2);
 const out = path.resolve(outGiven);
@@ -32,7 +32,7 @@ const { status, tab, palette } = personAt(workbench);
 const { agent, edit, read } = agentsAt(agentPort, workspace);
 
 async function story() {
-  page.setDefaultTimeout(60_000);
+  page.setDefaultTimeout(PATIENCE_MS);
   await status(/fileops/).waitFor();
   await until(() => agent(null, 'state').then(state => state === 'running', () => false), 'the daemon runs', 180_000);
   await status(/fileops/).hover();

@@ -7,7 +7,7 @@ import path from 'node:path';
 import { statusOf } from './daemon.mjs';
 import { personAt } from './person.mjs';
 import { agentOutside } from './outside.mjs';
-import { openWorkbench, play, say, until } from './workbench.mjs';
+import { PATIENCE_MS, openWorkbench, play, say, until } from './workbench.mjs';
 
 const [name, outGiven, vsix] = process.argv.slice(2);
 const out = path.resolve(outGiven);
@@ -21,7 +21,7 @@ const workbench = await openWorkbench(name, {
   settings: { 'fileops.interpreter': process.env.FILEOPS_PYTHON, 'fileops.ask': 'each_edit' },
 });
 const { page, workspace, socket } = workbench;
-page.setDefaultTimeout(60_000);
+page.setDefaultTimeout(PATIENCE_MS);
 const person = personAt(workbench);
 const { waiting, status, reasonBox, tab, toast, palette } = person;
 const press = async (person, label) => { await person.waiting('one.txt').first().click(); await person.titleButton(label).click(); };
@@ -160,7 +160,7 @@ async function story() {
   await waiting('one.txt').waitFor();
   const itsHosts = extensionHosts();
   const late = await (await page.context().browser().newContext({ viewport: { width: 1600, height: 900 } })).newPage();
-  late.setDefaultTimeout(60_000);
+  late.setDefaultTimeout(PATIENCE_MS);
   await late.goto(url);
   const other = personAt({ page: late, workspace });
   await other.waiting('one.txt').waitFor();

@@ -6,7 +6,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { agentOutside } from './outside.mjs';
 import { personAt } from './person.mjs';
-import { openWorkbench, play, say, until } from './workbench.mjs';
+import { PATIENCE_MS, openWorkbench, play, say, until } from './workbench.mjs';
 
 const [name, outGiven, vsix] = process.argv.slice(2);
 const out = path.resolve(outGiven);
@@ -43,7 +43,7 @@ async function write(folder, host) {
 }
 
 async function story() {
-  page.setDefaultTimeout(60_000);
+  page.setDefaultTimeout(PATIENCE_MS);
   await status(/fileops/i).waitFor();
   await until(() => fs.existsSync(socket), 'the daemon runs');
   await write('front', 'Claude Code');

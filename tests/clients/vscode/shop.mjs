@@ -4,7 +4,7 @@ import path from 'node:path';
 import { agentsAt } from './agents.mjs';
 import { HERE } from './paths.mjs';
 import { personAt } from './person.mjs';
-import { freePort, openWorkbench } from './workbench.mjs';
+import { PATIENCE_MS, freePort, openWorkbench } from './workbench.mjs';
 
 export const PRICES = `"""What a basket costs."""
 
@@ -51,7 +51,7 @@ export async function openShop({ files, settings = {}, isCovered = false, prepar
     settings: { ...(daemon ? { 'fileops.path': daemon } : { 'fileops.interpreter': process.env.FILEOPS_PYTHON }), ...settings },
     env: { FILEOPS_AGENT_PORT: String(agentPort), ...(isCovered ? { NODE_V8_COVERAGE: path.join(out, 'coverage') } : {}) },
   });
-  workbench.page.setDefaultTimeout(60_000);
+  workbench.page.setDefaultTimeout(PATIENCE_MS);
   const agents = agentsAt(agentPort, workbench.workspace);
   const disk = basename => fs.readFileSync(agents.file(basename), 'utf8');
   return { out, workbench, ...workbench, ...agents, disk, person: personAt(workbench, images && path.resolve(images)) };

@@ -28,7 +28,9 @@ export async function freePort() {
   });
 }
 
-export async function until(check, what, ms = 60_000) {
+export const PATIENCE_MS = 180_000; // of a wait, which ends with its event: for machines that are busy with something else
+
+export async function until(check, what, ms = PATIENCE_MS) {
   const end = Date.now() + ms;
   for (;;) {
     const value = await check();
