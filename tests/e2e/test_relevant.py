@@ -271,6 +271,20 @@ def test_agent_needs_no_second_read_after_a_formatter(relevant: McpClient, file:
     assert not relevant.tool("Edit", file_path=str(file), old_string="line  2", new_string="line two")["isError"]
 
 
+def test_refusal_that_shows_the_whole_change_says_that_the_same_call_may_be_sent(tmp_path: Path) -> None:
+    path = tmp_path / "long.txt"
+    path.write_text("".join(f"note {number} {'x' * 200}\n" for number in range(30)))
+    with mcp_client(tmp_path, "--freshness", "relevant") as client:
+        client.begin()
+        client.tool("Read", file_path=str(path))
+        path.write_text(path.read_text() + "note more\n")
+        call = {"file_path": str(path), "old_string": "note", "new_string": "log", "replace_all": True}
+        refused = client.tool("Edit", **call)
+        assert "you can send the same call again if it is still right" in texts_of(refused)[1]
+        assert client.tool("Edit", **call)["isError"] is False
+    assert "note" not in path.read_text()
+
+
 def test_full_answer_shows_what_others_changed_and_it_counts_as_read(tmp_path: Path, file: Path) -> None:
     with mcp_client(tmp_path, "--freshness", "relevant", "--answers", "full") as client:
         client.begin()

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fileops.core.presentation.notices import notice_text, rebased_text
+from fileops.core.presentation.notices import SAME_CALL, notice_text, rebased_text
 from fileops.core.presentation.problems import problems_text
 from fileops.core.presentation.suggestion_texts import NO_SUGGESTIONS, SuggestionTexts
 from fileops.model.diagnostics import DiagnosticsReport
-from fileops.model.results import Notice, Notices
+from fileops.model.results import EditResult, Notice, Notices
 from fileops.model.settings import Settings
 from fileops.wire.types import ToolResult
 
@@ -29,7 +29,8 @@ class Additions(Struct, frozen=True, kw_only=True):
 
     diagnostics: what its edits did to the problems of files. late: what earlier edits did. problems: the texts about
     both. is_rebased: whether its edit was applied over what `notices.about` says. is_brief: whether the caller says
-    that itself.
+    that itself. can_repeat: whether the notice about its refused edit counts as a read of the file, if it is whole, and
+    the same call would then be applied.
     """
 
     suggestions: SuggestionTexts = NO_SUGGESTIONS
@@ -39,6 +40,7 @@ class Additions(Struct, frozen=True, kw_only=True):
     notices: Notices = Notices()
     is_rebased: bool = False
     is_brief: bool = False
+    can_repeat: bool = False
 
     @property
     def listed(self) -> Sequence[Notice]:
@@ -52,6 +54,9 @@ class Additions(Struct, frozen=True, kw_only=True):
         if self.is_brief:
             return list(map(notice_text, self.notices.others))
         texts = list(map(notice_text, self.listed))
+        about = self.notices.about
+        if self.can_repeat and about is not None and about.diff is not None and not about.n_more:
+            texts[0] = f"{texts[0]}\n{SAME_CALL}"
         if self.notices.about is not None and self.is_rebased:
             texts.insert(0, rebased_text(self.notices.about))
         return texts
@@ -96,7 +101,16 @@ async def additions_to(
         notices=await _notices(service, answer, is_whole=is_whole, is_brief=is_brief) if has_notices else Notices(),
         is_rebased=answer.is_rebased,
         is_brief=is_brief,
+        can_repeat=service.settings.freshness == "relevant" and _fits_now(answer),
     )
+
+
+def _fits_now(answer: "ToolAnswer") -> bool:
+    """Return whether an edit was refused because of others' changes, and each of its steps fits the present file."""
+    outcome = answer.outcome
+    if not answer.is_outdated or not isinstance(outcome, EditResult) or outcome.suggestions is None:
+        return False
+    return outcome.suggestions.shown is None and bool(outcome.edits) and not outcome.suggestions.failures
 
 
 def with_additions(serve: "Callable[..., Awaitable[ToolAnswer]]") -> Callable[..., Awaitable[ToolResult]]:

@@ -78,13 +78,15 @@ class Suggestions(Struct, frozen=True, kw_only=True):
     """What is offered beside the answer to a failed edit, and why its steps fail.
 
     shown: the lines that count as read once it was sent. to_read: the lines around the places of the edit, of a file
-    that is too large to be read whole, where none are shown.
+    that is too large to be read whole, where none are shown. places: by step, numbered lines that tell many places of
+    its text apart.
     """
 
     offered: tuple[Suggestion, ...] = ()
     failures: tuple[FailedStep, ...] = ()
     shown: ShownLines | None = None
     to_read: LineRange | None = None
+    places: dict[int, str] = {}
 
 
 class RefusedPlace(Struct, frozen=True, kw_only=True):

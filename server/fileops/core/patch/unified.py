@@ -12,6 +12,7 @@ from typing import Literal
 from fileops.core.patch.source import Source, quoted
 from fileops.model.changes import FilePatch
 from fileops.model.edits import HunkLine, PatchHunk
+from fileops.model.errors import InvalidPatch
 
 _GIT = "diff --git "
 _NOTHING = "/dev/null"
@@ -193,10 +194,37 @@ class _Parser:
 
     def _hunk(self, before: list[PatchHunk]) -> PatchHunk:
         begin = self._at
+        try:
+            return self._counted_hunk(begin, before)
+        except InvalidPatch:  # models often miscount; the lines say where the hunk ends, if only headers follow it
+            n_lines = self._n_lines_of(begin)
+            if n_lines is None:
+                raise
+        self._at = begin
+        return self._counted_hunk(begin, before, n_lines)
+
+    def _n_lines_of(self, begin: int) -> tuple[int, int] | None:
+        """Return how many old and new lines a hunk has up to the next header, None if that is uncertain."""
+        lines: list[str] = []
+        for line in self._lines[begin + 1 :]:
+            if line.startswith(("@@ ", "diff --git ", "--- ", "+++ ")):
+                break
+            lines.append(line)
+        while lines and not lines[-1]:
+            lines.pop()
+        kinds = [_kind_of(line) for line in lines if not line.startswith("\\")]
+        if None in kinds or not {"-", "+"}.intersection(kinds) or _RANGES.match(self._lines[begin]) is None:
+            return None
+        return sum(kind in {" ", "-"} for kind in kinds), sum(kind in {" ", "+"} for kind in kinds)
+
+    def _counted_hunk(self, begin: int, before: list[PatchHunk], n_lines: tuple[int, int] | None = None) -> PatchHunk:
+        """Read a hunk. n_lines: how many old and new lines it has, if that is not what its header says."""
         found = _RANGES.match(self._lines[begin])
         if found is None:
             raise self._source.refusal(begin, f"{quoted(self._lines[begin])} is not of the form '@@ -1,2 +1,3 @@'")
         start, n_old, _, n_new = (1 if number is None else int(number) for number in found.groups())
+        if n_lines is not None:
+            n_old, n_new = n_lines
         left: dict[str, int] = {"-": n_old, "+": n_new}
         self._at += 1
         lines: list[HunkLine] = []

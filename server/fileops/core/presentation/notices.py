@@ -67,6 +67,9 @@ def notice_text(notice: Notice) -> str:
     return f"{what} {_MEANT} {_shown('What changed:', notice)}"
 
 
+SAME_CALL = "This is all that changed, and it counts as read: you can send the same call again if it is still right."
+
+
 def rebased_text(notice: Notice) -> str:
     """Return the text about a changed file to which its edit was applied."""
     return (

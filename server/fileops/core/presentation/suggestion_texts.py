@@ -47,6 +47,11 @@ def similar_note(first: int, last: int, differs_in: Sequence[DiffersIn], *, is_e
     return note
 
 
+def alike_note(first: int, last: int) -> str:
+    """Return the sentence about another place that differs from the closest one in blanks only."""
+    return f"Or {_lines(first, last).lower()}, which {'differs' if first == last else 'differ'} from it in blanks only."
+
+
 def already_there_note(first: int, last: int, own: tuple[str, str] | None) -> str:
     """Return the sentence about a new text that is already there.
 
@@ -144,13 +149,21 @@ def texts_of_set(result: ChangeSetResult) -> SuggestionTexts:
 def _step_texts(suggestions: Suggestions, n_steps: int) -> list[str]:
     """Return a text for each failing step."""
     return [
-        _step_text(failure, [each for each in suggestions.offered if each.edit_index == failure.edit_index], n_steps)
+        _step_text(
+            failure,
+            [each for each in suggestions.offered if each.edit_index == failure.edit_index],
+            n_steps,
+            suggestions.places.get(failure.edit_index, ""),
+        )
         for failure in suggestions.failures
     ]
 
 
-def _step_text(failure: FailedStep, suggestions: Sequence[Suggestion], n_steps: int) -> str:
-    """Return the text about one failing step; "" if the output already says everything."""
+def _step_text(failure: FailedStep, suggestions: Sequence[Suggestion], n_steps: int, places: str) -> str:
+    """Return the text about one failing step; "" if the output already says everything.
+
+    places: numbered lines that tell many places apart. They replace the suggestions, which are for three places.
+    """
     parts: list[str] = []
     if n_steps > 1:
         parts.append(f"Edit {failure.edit_index + 1} of {n_steps} fails: {failure.message}")
@@ -158,7 +171,10 @@ def _step_text(failure: FailedStep, suggestions: Sequence[Suggestion], n_steps: 
             parts[-1] += f" It fails only because edit {failure.after + 1} does; send it again unchanged."
     if failure.match_lines:
         parts.append(_places_text(failure))
-    parts += [_suggestion_text(each) for each in suggestions]
+    if places:
+        parts.append(f"Send the lines of the place that is meant, and repeat in new_string those that stay:\n{places}")
+    else:
+        parts += [_suggestion_text(each) for each in suggestions]
     if n_steps > 1 and parts:
         parts.append("Nothing was written.")
     return "\n".join(parts)

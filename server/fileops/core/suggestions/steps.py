@@ -33,6 +33,8 @@ MAX_OF_A_STEP = 3
 MAX_OLD_LINES = 40
 MAX_OLD_CHARS = 3000
 MAX_SHOWN_PLACES = 20
+MAX_PLACES_CHARS = 2400  # of the lines that tell many places apart
+MAX_LINES_OF_A_PLACE = 4
 MIN_NEW_CHARS = 4  # of a new text that is recognised where it is already
 _MAX_OCCURRENCES = 64
 _DONE_MARGIN = 0.05  # of similarity
@@ -50,11 +52,13 @@ class Examination(Struct, frozen=True, kw_only=True):
     """What was found.
 
     ranges: for each step the lines of the file that it means (1-based, both included), none if they are not known.
-    is_complete: whether the time sufficed for all steps.
+    is_complete: whether the time sufficed for all steps. places: for steps whose text is at many places, by index, the
+    numbered lines that tell these apart.
     """
 
     suggestions: tuple[Suggestion, ...]
     failures: tuple[FailedStep, ...]
+    places: dict[int, str]
     ranges: tuple[tuple[tuple[int, int], ...], ...]
     is_complete: bool
 
@@ -79,6 +83,7 @@ def examine(
     return Examination(
         suggestions=tuple(examined.suggestions[:MAX_SUGGESTIONS]),
         failures=tuple(examined.failures),
+        places=examined.places,
         ranges=(*examined.ranges, *missing),
         is_complete=is_complete,
     )
@@ -103,6 +108,7 @@ class _Examiner:
         self._sent: list[tuple[int, Edit, bool]] = []
         self.suggestions: list[Suggestion] = []
         self.failures: list[FailedStep] = []
+        self.places: dict[int, str] = {}
         self.ranges: list[tuple[tuple[int, int], ...]] = []
 
     def take(self, index: int, edit: Edit) -> None:
@@ -201,6 +207,8 @@ class _Examiner:
             if (offer := self._similar(index, edit, table, place)) is None:
                 break  # it occurs several times, so it cannot be sent; less similar places are not meant
             offered.append(offer)
+        if len(offered) == 1 and found:
+            offered += self._alike(index, edit, table, found[0])
         if not there:
             return offered
         # The new text is there. If the old one is about as similar to it as to the best place, that place is where the
@@ -233,6 +241,33 @@ class _Examiner:
             diff="" if is_sent else wording.line_diff(to_lf(edit.old_string), old, first),
         )
 
+    def _alike(self, index: int, edit: Edit, table: LineTable, best: Place) -> list[Suggestion]:
+        """Return the other places whose lines differ from those of the best one in blanks only."""
+        first, n_lines = best.first_line - 1, best.last_line - best.first_line + 1
+        bare = [line.strip() for line in table.bodies]
+        wanted = bare[first : first + n_lines]
+        end = "\n" if table.text[best.start : best.end].endswith("\n") else ""
+        offered: list[Suggestion] = []
+        for at in range(len(bare) - n_lines + 1):
+            if at == first or bare[at] != wanted[0] or bare[at : at + n_lines] != wanted:
+                continue
+            self._check()
+            old = "\n".join(table.bodies[at : at + n_lines]) + end
+            if len(offered) < MAX_OF_A_STEP - 1 and self._try(self._present, replace(edit, old_string=old)) is not None:
+                start, last = self._line_in_file(at + 1), self._line_in_file(at + n_lines)
+                offered.append(
+                    Suggestion(
+                        edit_index=index,
+                        kind="similar",
+                        start_line=start,
+                        end_line=last,
+                        old_string=old,
+                        note=wording.alike_note(start, last),
+                        differs_in=best.differs_in,
+                    )
+                )
+        return offered
+
     def _own_place(self, table: LineTable, there: Sequence[int], length: int) -> tuple[int, OwnEdit] | None:
         for own in self._own_edits():
             for at in there:
@@ -256,7 +291,10 @@ class _Examiner:
         """Raises: OutOfTime."""
         table, part = self._lines, to_lf(edit.old_string)
         offered: list[Suggestion] = []
-        for at in _occurrences(table.text, part)[:MAX_OF_A_STEP]:
+        places = _positions(table.text, part)
+        if len(places) > MAX_OF_A_STEP:
+            self._tell_apart(index, table, part, places)
+        for at in places[:MAX_OF_A_STEP]:
             found = extension(table, at, at + len(part), self._check)
             if found is None:
                 continue
@@ -280,6 +318,23 @@ class _Examiner:
                 )
             )
         return offered
+
+    def _tell_apart(self, index: int, table: LineTable, part: str, places: Sequence[int]) -> None:
+        """Note the numbered lines that contain each place and are there once, if these are few. Raises: OutOfTime."""
+        if self._present is not self._text:  # the lines are numbered as in the file
+            return
+        shown: dict[int, str] = {}
+        for at in places[:MAX_SHOWN_PLACES]:
+            found = extension(table, at, at + len(part), self._check)
+            if found is None:
+                continue
+            first, last = table.line_at(found[0]), table.line_at(found[1] - 1)
+            if last - first < MAX_LINES_OF_A_PLACE:
+                shown |= {line: f"{line + 1:>6}→{table.bodies[line]}" for line in range(first, last + 1)}
+        lines = [f"...\n{shown[line]}" if line - 1 not in shown else shown[line] for line in sorted(shown)]
+        text = "\n".join(lines).removeprefix("...\n")
+        if lines and len(text) <= MAX_PLACES_CHARS:
+            self.places[index] = text
 
     # --- texts and lines -------------------------------------------------------------------------------------------
 
@@ -356,6 +411,16 @@ def _occurrences(text: str, part: str) -> list[int]:
     while at >= 0 and len(found) < _MAX_OCCURRENCES:
         found.append(at)
         at = text.find(part, at + len(part))
+    return found
+
+
+def _positions(text: str, part: str) -> list[int]:
+    """Return all places, also those that overlap, at most _MAX_OCCURRENCES."""
+    found: list[int] = []
+    at = text.find(part)
+    while at >= 0 and len(found) < _MAX_OCCURRENCES:
+        found.append(at)
+        at = text.find(part, at + 1)
     return found
 
 

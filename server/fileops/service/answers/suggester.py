@@ -95,7 +95,7 @@ class Suggester(Struct, frozen=True, kw_only=True):
 
         examined = examine(content, edits, encoding=snapshot.encoding, own_edits=own_edits, check=check)
         error = _with_place(error, edits, content, check)
-        suggestions = Suggestions(offered=examined.suggestions, failures=examined.failures)
+        suggestions = Suggestions(offered=examined.suggestions, failures=examined.failures, places=examined.places)
         if not isinstance(error, NotRead | ModifiedExternally):
             return Suggested(error=error, suggestions=suggestions)
         refused = self._refused_place(snapshot, content, examined)

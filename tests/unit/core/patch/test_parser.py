@@ -235,9 +235,7 @@ def test_paths_lose_the_prefixes_of_git_alone(names: str, path: str) -> None:
         ("--- a/x\n+++ b/y\n@@ -1 +1 @@\n-a\n+b\n", 1, "differ"),
         ("--- /dev/null\n+++ /dev/null\n", 1, "both sides"),
         ("--- a/x\n+++ b/x\n", 1, "no hunk"),
-        ("--- a/x\n+++ b/x\n@@ -1,2 +1 @@\n-a\n+b\n", 5, "1 more old"),
         ("--- a/x\n+++ b/x\n@@ -1,2 +1 @@\n-a\n+b\n*** no\n", 6, "1 more old"),
-        ("--- a/x\n+++ b/x\n@@ -1 +1,2 @@\n-a\n+b\n-c\n", 6, "more lines than"),
         ("--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n-c\n", 6, "neither a hunk nor a file"),
         ("--- a/x\n+++ b/x\n@@ foo @@\n-a\n+b\n", 3, "is not of the form"),
         ("--- a/x\n+++ b/x\n@@ -1 +1 @@\n a\n", 3, "no line that begins with"),
@@ -266,6 +264,16 @@ def test_diff_is_refused_at_the_line_that_is_wrong(text: str, line: int, words: 
         parse_patch(text)
     assert words in refusal.value.reason
     assert refusal.value.line == line
+
+
+@pytest.mark.parametrize("ranges", ["-1,3 +1,3", "-1,9 +1,7", "-1,2 +1,3", "-1,3 +1,1"])
+@pytest.mark.parametrize("after", ["", "\n\n", "@@ -9 +9 @@\n-c\n+d\n", "--- a/y\n+++ b/y\n@@ -1 +1 @@\n-c\n+d\n"])
+def test_lines_of_a_hunk_count_where_its_numbers_are_wrong(ranges: str, after: str) -> None:
+    """Models miscount them; the next header says where the hunk ends."""
+    body = " top\n-a\n+b\n end\n"
+    files = parse_patch(f"--- a/x\n+++ b/x\n@@ {ranges} @@\n{body}{after}").files
+    assert "".join(f"{line.kind}{line.text}\n" for line in files[0].hunks[0].lines) == body
+    assert sum(len(file.hunks) for file in files) == 1 + after.count("@@ -")
 
 
 @pytest.mark.parametrize("name", ["MAX_PATCH_CHARS", "MAX_PATCH_LINES"])

@@ -39,6 +39,33 @@ def test_ambiguous_text_has_all_lines_and_extensions_that_occur_once() -> None:
         assert SOURCE.count(each.old_string) == 1
 
 
+def test_overlapping_places_are_all_offered() -> None:
+    """Two of three equal lines: a count without overlaps finds one place, a person sees two."""
+    source = "grid:\n0\n0\n0\nend\n"
+    offered = [each.old_string for each in examined(("0\n0\n", "1\n2\n"), source=source).suggestions]
+    assert offered == ["grid:\n0\n0\n", "0\n0\nend\n"]
+
+
+def test_places_that_differ_in_blanks_only_are_all_offered() -> None:
+    source = "if a:\n    go(1)\n    rest()\ngo(1)\nrest()\n"
+    found = examined(("  go(1)\n  rest()", "stop()"), source=source).suggestions
+    assert [each.old_string for each in found] == ["    go(1)\n    rest()", "go(1)\nrest()"] or [
+        each.old_string for each in found
+    ] == ["go(1)\nrest()", "    go(1)\n    rest()"]
+    assert found[1].note.endswith("which differ from it in blanks only.")
+
+
+def test_many_places_are_told_apart_by_their_lines() -> None:
+    source = "".join(f"def f{number}():\n    return None\n" for number in range(9))
+    found = examined(("return None", "return 0"), source=source)
+    lines = found.places[0].split("\n")
+    assert lines[:3] == ["     1→def f0():", "     2→    return None", "     3→def f1():"]
+    assert len(lines) == 18
+    assert examined(("two", "2")).places == {}
+    same = examined(("x", "y"), source="x\n" * 40)
+    assert same.places == {}  # no few lines are there once
+
+
 def test_step_that_needs_the_text_of_a_failed_one_depends_on_it() -> None:
     found = examined(("absent text", "fresh words"), ("fresh words", "others"))
     assert [failure.after for failure in found.failures] == [None, 0]
