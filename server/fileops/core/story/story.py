@@ -163,11 +163,11 @@ class Story:
         elif splices is None or splicing.apply(content, splices) != data:
             splices = splices_between(content, data, detect_format(content or data))
         aligned = applied(present, splices, event, self.texts, writes=writes, is_own=is_own)
-        if parents:
-            return self._merged(data, event, aligned, parents)
-        if writes or not aligned.n_written(data):
+        if writes or not (aligned.n_written(data) or parents):
             return aligned
         best = self._best(data, event, aligned, splices)
+        if parents:
+            best = self._merged(data, event, (aligned, best), parents)
         return Aligned(moved(self.vector, best.vector, event), best.written) if is_own and best is not aligned else best
 
     def _undone(self, undone: frozenset[int], data: bytes, event: int) -> Vector:
@@ -184,10 +184,10 @@ class Story:
             self.go_to(content)
             self.go_to(present)
 
-    def _merged(self, data: bytes, event: int, aligned: Aligned, parents: Collection[bytes]) -> Aligned:
-        """Return the alignment with one or two of the parents that leaves the event the fewest effects of its own."""
+    def _merged(self, data: bytes, event: int, others: Sequence[Aligned], parents: Collection[bytes]) -> Aligned:
+        """Return the alignment that leaves the event the fewest effects: one of the others, or one of two parents."""
         vectors = [self._known[digest] for digest in map(content_digest, parents) if digest in self._known]
-        found = [aligned]
+        found = list(others)
         for one, other in combinations([self.vector, *vectors], 2):
             found.append(applied_to_both(one, other, data, event, self.texts))
         return min(found, key=lambda each: (each.n_written(data), each.n_removed(event)))

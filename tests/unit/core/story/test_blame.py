@@ -1,6 +1,7 @@
 """Who wrote which line after git, editors and undos have brought contents back."""
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 import pytest
 
@@ -80,3 +81,11 @@ def test_line_belongs_to_its_author_after_the_undo_of_a_redo_is_undone() -> None
     undoes = {"undo": ("agent",), "redo": ("undo",), "undo of the redo": ("redo",), "redo again": ("undo of the redo",)}
     changes = list(zip(ids, contents, contents[1:], strict=False))
     assert authors(changes, undoes) == {5: "agent", 20: "person"}
+
+
+def test_line_that_git_pops_keeps_its_author_if_other_parents_are_named() -> None:
+    """The stash is gone by the time git is asked, and HEAD is only one of the two parents."""
+    contents = (BASE, AGENT, BASE, PERSON, BOTH)
+    steps, known = to_steps((f"e{n}", *pair) for n, pair in enumerate(pairwise(contents), 1))
+    owned = owners_of_lines(steps, BOTH, known.get, carried=("e4",), parents={"e4": [PERSON, BASE]})
+    assert {lines.first_line: lines.entry_id for lines in owned if lines.entry_id} == {5: "e1", 20: "e3"}
