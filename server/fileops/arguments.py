@@ -25,7 +25,9 @@ are offered the language servers that are installed, unless you have named some:
 With --remove, what --write added is removed. The files are your own, unless you give --project: then they are those
 that everyone on the project shares, and nothing changes for people who do not have the program."""
 
-MCP_HOSTS = ("claude", "claude-plugin", "codex", "gemini", "opencode", "vscode", "cursor", "zed")
+MCP_HOSTS = (
+    "claude", "claude-plugin", "codex", "copilot", "cursor", "opencode", "vscode", "zed", "antigravity", "gemini",
+)  # fmt: skip
 
 HOOK_HOSTS = ("claude", "claude-plugin", "codex", "copilot", "cursor", "opencode", "antigravity", "gemini")
 MODES = ("companion", "tools")
@@ -553,7 +555,16 @@ def _add_mcp_options(mcp: argparse.ArgumentParser) -> None:
 def _add_mcp_config_options(config: argparse.ArgumentParser) -> None:
     config.add_argument("host", metavar="HOST", choices=MCP_HOSTS, help=", ".join(MCP_HOSTS))
     config.add_argument(
-        "--read-only-sandbox", action="store_true", help="codex: a read-only sandbox in place of the hook"
+        "--mode",
+        choices=MODES,
+        default="companion",
+        help="companion: the host keeps its own tools, which hooks guard and record (default); tools: hooks refuse "
+        "them, and the model edits with those of fileops-server",
+    )
+    config.add_argument(
+        "--read-only-sandbox",
+        action="store_true",
+        help="codex: a read-only sandbox in place of the hook, with --mode tools",
     )
     config.add_argument(
         "--command",
@@ -566,7 +577,9 @@ def _add_mcp_config_options(config: argparse.ArgumentParser) -> None:
     act.add_argument("--write", action="store_true", help="merge it into the host's files, after showing a diff")
     act.add_argument("--remove", action="store_true", help="remove what --write added, after showing a diff")
     config.add_argument(
-        "--project", action="store_true", help="claude, opencode: write the files that the project shares, for a team"
+        "--project",
+        action="store_true",
+        help="claude, copilot, opencode: write the files that the project shares, for a team",
     )
     config.add_argument("--yes", action="store_true", help="do not ask before a change; needed without a terminal")
     config.add_argument(

@@ -244,8 +244,9 @@ async def test_person_who_saves_while_the_hosts_question_is_open_stays_the_autho
     assert path.read_text() == TEXT.replace("line 20\n", "other 20\n")
 
 
+@pytest.mark.parametrize("by", ["the person", "the agent"])
 async def test_lines_of_others_that_a_write_removed_are_named_and_come_back(
-    host: HookedHost, project: Path, person: LspClient
+    host: HookedHost, project: Path, person: LspClient, daemon: SharedDaemon, by: str
 ) -> None:
     """R-COMP-24"""
     path = project / "a.txt"
@@ -262,9 +263,21 @@ async def test_lines_of_others_that_a_write_removed_are_named_and_come_back(
     assert "removed 1 line that another program or person had just written. The lines:\nfresh\n" in said
     loss_id = said.partition("undo ")[2].partition(":")[0]
     assert f"`fileops-server undo {loss_id}` brings them back." in after["systemMessage"]
-    undone = await person.call("fileops/undo", {"edit_id": loss_id})
-    assert undone["error"] is None
-    assert path.read_text() == mine + "fresh\n"
+    path.write_text(mine.replace("line 20\n", "later 20\n"))
+    restored = mine.replace("line 20\n", "later 20\n") + "fresh\n"
+    if by == "the person":
+        undone = await person.call("fileops/undo", {"edit_id": loss_id})
+        assert undone["error"] is None
+    else:
+        agent = await daemon.host(project, "claude-code", hints={"session": "s1"}, further_tools=["Undo"])
+        undone = await agent.tool("Undo", edit_id=loss_id)
+        assert not undone.get("isError"), undone
+    assert path.read_text() == restored
+    again = await person.call("fileops/undo", {"edit_id": loss_id})
+    assert again["error"]["code"] == "undo_conflict"  # they are there
+    assert path.read_text() == restored
+    unknown = await person.call("fileops/undo", {"edit_id": "l-0"})
+    assert "no lost lines have this id" in unknown["output"]
 
 
 async def test_formatted_write_is_the_sessions_all_the_same(host: HookedHost, project: Path, person: LspClient) -> None:
@@ -441,16 +454,16 @@ async def test_large_file_is_checked_and_not_announced(host: HookedHost, project
     assert parts.workspace.announced.has_any
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        {},
-        {"event": "paint"},
-        {"event": "before", "calls": [{"kind": "read", "path": "relative"}]},
-        {"event": "before", "calls": [{"kind": "edit", "path": "/a", "edits": []}]},
-        {"event": "before", "calls": "all"},
-    ],
-)
+BAD_BODIES: list[dict[str, Any]] = [
+    {},
+    {"event": "paint"},
+    {"event": "before", "calls": [{"kind": "read", "path": "relative"}]},
+    {"event": "before", "calls": [{"kind": "edit", "path": "/a", "edits": []}]},
+    {"event": "before", "calls": "all"},
+]
+
+
+@pytest.mark.parametrize("body", BAD_BODIES)
 async def test_body_that_is_not_a_report_is_refused(daemon: SharedDaemon, body: dict[str, Any]) -> None:
     """R-COMP-5"""
     with pytest.raises(BadRequest):

@@ -18,6 +18,8 @@ FILES = {
     "claude": ["~/.claude.json", ".claude/settings.local.json", ".git/info/exclude"],
     "claude-plugin": [".claude-plugin/plugin.json", ".mcp.json", "hooks/hooks.json"],
     "codex": ["~/.codex/config.toml", "~/.codex/hooks.json"],
+    "copilot": ["~/.copilot/mcp-config.json"],
+    "antigravity": [".agents/mcp_config.json"],
     "gemini": ["~/.gemini/settings.json", "~/.gemini/policies/fileops.toml"],
     "opencode": ["~/.config/opencode/opencode.json", "~/.config/opencode/plugins/fileops.js"],
     "vscode": [".vscode/mcp.json"],
@@ -28,12 +30,21 @@ FILES = {
 
 FILES_OF_TEAM = {
     "claude": [".mcp.json", ".claude/settings.json"],
+    "copilot": [".mcp.json"],
     "opencode": ["opencode.json", ".opencode/plugins/fileops.js"],
 }
+MORE_FILES_OF_COMPANION = {
+    "copilot": ["~/.copilot/hooks/fileops.json"],
+    "cursor": [".cursor/hooks.json"],
+    "antigravity": [".agents/hooks.json"],
+}
+COMPANION = ("--mode", "companion")
 
 
 def printed(*arguments: str) -> str:
-    command = [sys.executable, "-m", "fileops", "mcp", "config", *arguments]
+    """What is printed; without `--mode`, for the mode tools."""
+    mode = () if "--mode" in arguments else ("--mode", "tools")
+    command = [sys.executable, "-m", "fileops", "mcp", "config", *arguments, *mode]
     return subprocess.run(command, capture_output=True, check=True, text=True, timeout=50).stdout
 
 
@@ -75,7 +86,7 @@ def test_config_of_host_names_its_files_and_parses(host: str) -> None:
 @pytest.mark.parametrize("host", MCP_HOSTS)
 def test_files_of_a_host_are_protected(host: str) -> None:
     """An agent that could would rewrite the permissions and hooks that bind it."""
-    files = [*FILES[host], *FILES_OF_TEAM.get(host, [])]
+    files = [*FILES[host], *FILES_OF_TEAM.get(host, []), *MORE_FILES_OF_COMPANION.get(host, [])]
     assert [file for file in files if not is_protected(f"/home/u/project/{file}", None)] == []
 
 
@@ -84,6 +95,51 @@ def test_config_of_host_starts_the_server_with_the_options(host: str) -> None:
     every = strings(list(documents(printed(host)).values()))
     start = every.index("fileops-server")
     assert every[start + 1 : start + 2 + len(OPTIONS)] == ["mcp", *OPTIONS]
+
+
+@pytest.mark.parametrize("host", MCP_HOSTS)
+def test_config_of_companion_is_the_default_and_has_the_files_of_its_hooks(host: str) -> None:
+    """R-COMP-2"""
+    command = [sys.executable, "-m", "fileops", "mcp", "config", host]
+    default = subprocess.run(command, capture_output=True, check=True, text=True, timeout=50).stdout
+    assert default == printed(host, *COMPANION)
+    assert list(documents(default)) == [*FILES[host], *MORE_FILES_OF_COMPANION.get(host, [])]
+    if host not in {"vscode", "zed"}:
+        every = " ".join(strings(list(documents(default).values())))
+        assert "--mode companion" in every or '"--mode", "companion"' in every
+    for words in ("alwaysLoad", "required", "code_mode", "mcp__fileops__Edit", "mcp__fileops__Write"):
+        assert words not in default
+
+
+def companion_hook_of(host: str, **more: object) -> dict[str, object]:
+    run = f"! command -v fileops-server >/dev/null 2>&1 || fileops-server mcp hook {host} --mode companion"
+    return {"type": "command", "command": run, **more}
+
+
+@pytest.mark.parametrize(
+    ("host", "file", "matcher"),
+    [
+        ("claude", ".claude/settings.local.json", "^(Read|Edit|Write|MultiEdit)$"),
+        ("claude-plugin", "hooks/hooks.json", "^(Read|Edit|Write|MultiEdit)$"),
+        ("codex", "~/.codex/hooks.json", "^(apply_patch|Edit|Write)$"),
+    ],
+)
+def test_config_of_companion_guards_before_and_records_after(host: str, file: str, matcher: str) -> None:
+    """R-COMP-2: before an edit, a person may be asked, so the hook may take long."""
+    hooks = documents(printed(host, *COMPANION))[file]["hooks"]
+    assert hooks["PreToolUse"][0] == {"matcher": matcher, "hooks": [companion_hook_of(host, timeout=300)]}
+    assert {"matcher": matcher, "hooks": [companion_hook_of(host)]} in hooks["PostToolUse"]
+    assert hooks["SessionStart"] == [{"hooks": [companion_hook_of(host)]}]
+    assert ("PostToolBatch" in hooks) is (host != "codex")
+
+
+def test_hook_of_antigravity_consents_where_the_program_is_missing() -> None:
+    """Antigravity refuses a call without a decision."""
+    parsed = documents(printed("antigravity", *COMPANION, "--command", "no-such-program"))
+    (entry,) = parsed[".agents/hooks.json"]["hooks"]["PreToolUse"]
+    (run,) = entry["hooks"]
+    done = subprocess.run(run["command"], shell=True, capture_output=True, text=True, check=True, timeout=50)
+    assert json.loads(done.stdout) == {"decision": "allow"}
 
 
 def hook_of(host: str, command: str = "fileops-server") -> dict[str, str]:

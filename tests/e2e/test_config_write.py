@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import re
 import select
 import subprocess
 import sys
@@ -79,7 +80,59 @@ def test_config_says_what_it_is_for_before_it_asks(home: Path, host: str) -> Non
     asked = write(home, host)
     assert (asked.returncode, snapshot(home.parent)) == (1, {})
     assert f"\nTo take the changes back: fileops-server mcp config {host} --remove\n" in asked.stdout
-    assert ("\nHooks refuse" in asked.stdout) == (host not in {"vscode", "cursor", "zed"})
+    assert ("keeps its own tools. Hooks guard and record" in asked.stdout) == (host not in {"vscode", "zed"})
+    assert "\nWho asks: " in asked.stdout
+    assert "\nNext: " in asked.stdout
+
+
+REFUSED_IN_TOOLS = ("claude", "claude-plugin", "codex", "opencode", "gemini")
+
+
+@pytest.mark.parametrize("host", REFUSED_IN_TOOLS)
+def test_config_of_tools_says_that_hooks_refuse_and_who_asks_from_now_on(home: Path, host: str) -> None:
+    """The host's own question before an edit is off from then on."""
+    asked = write(home, host, "--mode", "tools").stdout
+    assert "Hooks refuse the host's own tools" in asked
+    assert ("no longer asks before edits" in asked) == (host != "claude-plugin")
+    assert f"fileops-server mcp config {host} --mode companion --write" in asked
+
+
+@pytest.mark.parametrize("host", [host for host in MCP_HOSTS if host not in {"vscode", "zed"}])
+def test_other_mode_replaces_our_own_entries_and_remove_takes_back_both(home: Path, host: str) -> None:
+    """R-COMP-2"""
+    before = snapshot(home.parent)
+    assert write(home, host, "--yes", "--mode", "tools").returncode == 0
+    tools = written_by(home)
+    switched = write(home, host, "--yes")
+    assert (switched.returncode, switched.stderr) == (0, "")
+    if host in REFUSED_IN_TOOLS:
+        assert "They replace what was written for --mode tools." in switched.stdout
+    both = " ".join(written_by(home).values())
+    assert "--mode companion" in both or '"--mode", "companion"' in both
+    assert not re.search(rf"mcp hook {host}(?! --mode companion)", both)
+    assert write(home, host, "--yes", "--mode", "tools").returncode == 0
+    assert {name: text for name, text in written_by(home).items() if "hooks/fileops.json" not in name and text} == tools
+    assert remove(home, host, "--mode", "tools").returncode == 0
+    assert remove(home, host).returncode == 0
+    assert written_by(home) == {name: text.decode() for name, text in before.items()}
+
+
+def test_entries_of_the_other_mode_that_a_colleague_wrote_are_replaced_as_well(home: Path) -> None:
+    """Nothing is recorded of them here."""
+    assert write(home, "claude", "--yes", "--project", "--mode", "tools").returncode == 0
+    (home / ".local" / "state" / "fileops-server" / "mcp-config.json").unlink(missing_ok=True)
+    for record in (home / ".local" / "state" / "fileops-server").glob("*.json"):
+        record.unlink()
+    done = write(home, "claude", "--yes", "--project")
+    assert (done.returncode, done.stderr) == (0, "")
+    settings = (home.parent / "project" / ".claude" / "settings.json").read_text(encoding="utf-8")
+    assert settings.count("mcp hook claude") == settings.count("mcp hook claude --mode companion") > 0
+
+
+def written_by(home: Path) -> dict[str, str]:
+    """The files of the user and the project, without the record of what was written."""
+    state = str(home / ".local" / "state")
+    return {name: text.decode() for name, text in snapshot(home.parent).items() if not name.startswith(state)}
 
 
 def test_config_says_why_the_host_will_not_be_able_to_connect(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -142,7 +195,7 @@ def test_json_of_the_user_remains_with_its_comments(home: Path) -> None:
     settings.parent.mkdir()
     mine = '{\n  // mine\n  "permissions": {\n    "allow": ["mcp__fileops__Edit", "WebFetch"] // net\n  }\n}\n'
     settings.write_text(mine, encoding="utf-8")
-    assert write(home, "claude", "--yes").returncode == 0
+    assert write(home, "claude", "--yes", "--mode", "tools").returncode == 0
     text = settings.read_text(encoding="utf-8")
     assert "// mine" in text
     allowed = '"mcp__fileops__Edit", "WebFetch", "mcp__fileops__Read", "mcp__fileops__MultiEdit", "mcp__fileops__Write"'
@@ -439,7 +492,7 @@ def test_hook_of_a_team_is_silent_where_the_program_is_missing(home: Path) -> No
 def test_host_without_settings_for_a_team_refuses_the_option(home: Path, host: str) -> None:
     done = write(home, host, "--yes", "--project")
     assert (done.returncode, snapshot(home.parent)) == (2, {})
-    assert "--project is for claude and opencode" in done.stderr
+    assert "--project is for claude, copilot and opencode" in done.stderr
 
 
 def test_bad_file_prevents_the_writing_of_the_others(home: Path) -> None:

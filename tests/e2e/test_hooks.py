@@ -398,6 +398,20 @@ def test_hook_in_the_mode_companion_fails_open_without_a_daemon(here: Place, fil
     assert file.exists()
 
 
+def test_start_of_a_session_starts_a_daemon_and_no_other_hook_does(here: Place, file: Path) -> None:
+    """R-COMP-7"""
+    event = {**OWN, "session_id": "c9", "cwd": str(file.parent)}
+    assert companion_hook(here, {**event, "hook_event_name": "UserPromptSubmit", "prompt": "go"}) is None
+    assert here.daemons() == []
+    assert companion_hook(here, {**event, "hook_event_name": "SessionStart", "source": "startup"}) is None
+    wait_until(lambda: here.daemons() != [])
+    given_file = {"tool_name": "Write", "tool_input": {"file_path": str(file), "content": "new\n"}, "tool_use_id": "t"}
+    until = time.monotonic() + PATIENCE_S
+    while (answer := companion_hook(here, {**event, "hook_event_name": "PreToolUse", **given_file})) is None:
+        assert time.monotonic() < until, "the daemon guards nothing"
+    assert "has not read all of" in str(reason_of(answer))
+
+
 # --- an id that another program names ------------------------------------------------------------------------------
 
 

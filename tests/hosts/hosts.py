@@ -131,8 +131,9 @@ class Host:
 
 
 def printed_config(host: str, *options: str) -> dict[str, str]:
-    """Return the documents that `mcp config` prints, by the files that they are for."""
-    command = [str(PROGRAMS / "fileops-server"), "mcp", "config", host, *options]
+    """Return the documents that `mcp config` prints, by the files that they are for; without `--mode`, of `tools`."""
+    mode = () if "--mode" in options else ("--mode", "tools")
+    command = [str(PROGRAMS / "fileops-server"), "mcp", "config", host, *mode, *options]
     text = subprocess.run(command, capture_output=True, check=True, text=True, timeout=50).stdout
     documents: dict[str, str] = {}
     name = ""
@@ -204,7 +205,8 @@ def _start_written_codex(place: Place, options: list[str]) -> Start:
     """Merge the configuration into a file that exists, as `mcp config --write` does."""
     codex = program("codex", "vendor/*/bin/codex")
     place.put({"~/.codex/config.toml": CODEX_TOP + CODEX_TABLES.format(url=place.url)})
-    write = [str(PROGRAMS / "fileops-server"), "mcp", "config", "codex", *options, "--write", "--yes"]
+    mode = ("--mode", "tools")
+    write = [str(PROGRAMS / "fileops-server"), "mcp", "config", "codex", *mode, *options, "--write", "--yes"]
     subprocess.run(write, env=place.environment(), cwd=place.project, capture_output=True, check=True, timeout=50)
     return codex_exec(codex, place)
 

@@ -39,6 +39,8 @@ def answer_to(caller: Caller, raw: Event, event: Event) -> dict[str, Any] | None
     report = report_of(caller, event)
     if report is None:
         return None
+    if event.get("hook_event_name") == "SessionStart" and hooked_session.start_daemon():
+        return None  # it does not answer yet; the next hook finds it
     answer = hooked_session.companion(caller, report, ANSWER_S)
     if isinstance(waiting := answer.get("waiting"), str):  # for a person
         decision = {"event": "decision", "waiting": waiting}

@@ -44,6 +44,20 @@ def has_tools(caller: "Caller", deadline: float) -> bool:
     return companion(caller, report, deadline - time.monotonic() - MARGIN_S).get("is_connected") is True
 
 
+def start_daemon() -> bool:
+    """Start a daemon if none runs, and return whether that was so. Nothing waits for it."""
+    from fileops.attach.starter import is_served, start_in_background
+
+    try:
+        address = find_address(None, os.environ)
+        if is_served(address):
+            return False
+        start_in_background(address)
+    except (AttachRefused, NotAttached, OSError):
+        return False
+    return True
+
+
 def companion(caller: "Caller", report: Mapping[str, object], within_s: float) -> dict[str, Any]:
     """Return the daemon's answer about the host's own tools; {} without one."""
     from fileops.attach.bodies import BadBody, body_bytes_of, packed, unpacked

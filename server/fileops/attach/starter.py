@@ -133,6 +133,17 @@ def log_path(environ: Mapping[str, str], stem: str) -> str:
     return os.path.join(base, "fileops-server", f"{stem}.log")
 
 
+def start_in_background(address: Address, idle_s: float = IDLE_S) -> None:
+    """Start a daemon if none listens, and wait for nothing. Raises: AttachRefused, NotAttached."""
+    require_private_folder(address.folder, create=True)
+    if is_served(address):
+        return
+    with try_lock(address) as is_locked:
+        if is_locked and not is_served(address):
+            with listening_socket(address) as listening:
+                spawn_daemon(listening, address, idle_s)
+
+
 # --- connecting ---------------------------------------------------------------------------------------------------
 
 

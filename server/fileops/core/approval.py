@@ -17,6 +17,7 @@ PROTECTED_FOLDERS = (
     (".git",), (".vscode",), (".idea",), (".github", "workflows"), (".vim",), (".emacs.d",), (".config", "nvim"),
     (".config", "fish"), (".zed",), (".config", "zed"), (".devcontainer",), (".husky",),
     (".claude",), (".claude-plugin",), (".codex",), (".gemini",), (".cursor",), (".opencode",), (".config", "opencode"),
+    (".copilot",), (".github", "hooks"),
 )  # fmt: skip
 PROTECTED_NAMES = frozenset({
     ".git", ".profile", ".login", ".logout", ".inputrc",
@@ -26,7 +27,8 @@ PROTECTED_NAMES = frozenset({
     ".vimrc", ".gvimrc", ".exrc", ".nvimrc", ".ideavimrc", ".emacs", ".nanorc",
     FILE_NAME, ".mcp.json", ".claude.json", "opencode.json", "opencode.jsonc", ".devcontainer.json",
 })  # fmt: skip
-PLUGIN_HOOKS = ("hooks", "hooks.json")  # of a Claude Code plugin, in the folder of the plugin
+# Of a Claude Code plugin, in the folder of the plugin, and of Antigravity.
+PROTECTED_ENDS = frozenset({("hooks", "hooks.json"), (".agents", "hooks.json"), (".agents", "mcp_config.json")})
 # Hosts create work trees in their own folders (`.claude/worktrees/NAME`). A file there is a file of the project.
 HOSTS_WITH_WORKTREES = frozenset({".claude", ".codex", ".cursor", ".gemini"})
 WORKTREES = "worktrees"
@@ -70,7 +72,7 @@ def is_protected(canonical_path: str, roots: Roots | None) -> bool:
     names = tuple(name.casefold() for name in path.split("/") if name)
     if not names:
         return False
-    if names[-1] in PROTECTED_NAMES or names[-1].startswith(".env") or names[-2:] == PLUGIN_HOOKS:
+    if names[-1] in PROTECTED_NAMES or names[-1].startswith(".env") or names[-2:] in PROTECTED_ENDS:
         return True
     folders = _without_worktrees(names[:-1])
     return any(

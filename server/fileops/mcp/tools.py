@@ -74,6 +74,10 @@ _UNDO_SCHEMA: JsonObject = {
             "type": "boolean",
             "description": "Undo all that you changed since the user's last prompt, by tools and by shell commands",
         },
+        "edit_id": {
+            "type": "string",
+            "description": "The id of lines that one of your edits has removed: bring these lines back beside the edit",
+        },
     },
     "additionalProperties": False,
 }
@@ -191,6 +195,7 @@ class WriteArguments(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 class UndoArguments(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     file_path: str | None = None
     turn: bool = False
+    edit_id: str | None = None
 
 
 class FileChangeArguments(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -312,6 +317,8 @@ async def _undo(service: "FileOps", call: ToolCall) -> ToolAnswer:
     arguments, session = call.arguments, call.session
     assert isinstance(arguments, UndoArguments)
     path = arguments.file_path
+    if arguments.edit_id is not None:
+        return await tools.undo(service, UndoParams(edit_id=arguments.edit_id, session_id=session))
     if arguments.turn:
         return await _undo_turn(service, session, path)
     if path is None:

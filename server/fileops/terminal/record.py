@@ -79,6 +79,7 @@ _WHY_OFF = {  # by the reason of the status
 STARTS_WITHIN_S = 5.0  # how long an answer waits for a folder to start
 STARTS_EVERY_S = 0.1
 REWIND_S = 120.0
+LOST_LINES = "l-"  # ids of lines that a host's own write has removed begin so
 MAX_SHOWN_BYTES = 16 << 20  # of a file whose lines are shown
 SHOWN_GROUPS = 50  # in the log, if no number is given
 MAX_GROUPED = 5000  # entries
@@ -444,6 +445,8 @@ async def _undo(client: FileOpsClient, options: argparse.Namespace) -> int:
         target = {"command_id": found.command.command_id}
     elif options.all or (options.id is not None and await is_path(client, options, options.id)):
         return await _undo_unkept(client, options)
+    elif options.id is not None and options.id.startswith(LOST_LINES):
+        return await _bring_back(client, options)
     elif options.id is not None:
         target = (await item_of(client, options, options.id)).target
     else:
@@ -452,6 +455,25 @@ async def _undo(client: FileOpsClient, options: argparse.Namespace) -> int:
             "--command ID, --since ID, or --all."
         )
     return await _rewound(client, options, target)
+
+
+async def _bring_back(client: FileOpsClient, options: argparse.Namespace) -> int:
+    """Bring back lines that a host's own write has removed unseen. Raises: Misused, NotDone."""
+    can_ask = sys.stdin.isatty() and sys.stdout.isatty()
+    if not (options.yes or options.dry_run or can_ask):
+        raise Misused("Without a terminal you cannot be asked: give --yes, or --dry-run to see what would be done.")
+    preview = await client.undo(edit_id=options.id, dry_run=True, approved=True, timeout_s=REWIND_S)
+    if not preview.ok:
+        raise NotDone(visible(preview.output))
+    if not (options.yes or options.dry_run) and not _confirmed("Bring them back?", [plain(preview.output)], ()):
+        raise NotDone("Nothing was undone.")
+    done = preview
+    if not options.dry_run:
+        done = await client.undo(edit_id=options.id, approved=True, timeout_s=REWIND_S)
+        if not done.ok:
+            raise NotDone(visible(done.output))
+    print_lines([plain(done.output)])
+    return 0
 
 
 async def _since(client: FileOpsClient, options: argparse.Namespace) -> Target:

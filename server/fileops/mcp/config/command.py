@@ -6,22 +6,35 @@ import difflib
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from fileops.core.roots import is_inside
-from fileops.mcp.config import additions, jsonc, language_servers, settings_file, toml
+from fileops.mcp.config import additions, jsonc, language_servers, settings_file, summary, toml
 from fileops.mcp.config.additions import Addition
-from fileops.mcp.config.changes import Add, Change, changed, changes_to, content_of, replaced_by, reverse_of
+from fileops.mcp.config.changes import (
+    SERVER,
+    Add,
+    Append,
+    Change,
+    KeyPath,
+    changed,
+    changes_to,
+    content_of,
+    replaced_by,
+    reverse_of,
+)
 from fileops.mcp.config.documents import (
     FOR_TEAMS,
     Document,
     IgnoredFile,
     JsonDocument,
+    Mode,
     Script,
     TomlDocument,
     documents_of,
+    other_mode,
     to_json,
 )
 from fileops.mcp.config.settings_file import SettingsFile, UnusableFile
@@ -55,36 +68,53 @@ class ConfigPlan:
 def main(options: argparse.Namespace) -> int:
     """Return the exit status."""
     if options.project and options.host not in FOR_TEAMS:
-        hosts = " and ".join(FOR_TEAMS)
+        hosts = f"{', '.join(FOR_TEAMS[:-1])} and {FOR_TEAMS[-1]}"
         sys.stderr.write(f"fileops-server mcp config: --project is for {hosts}: {options.host} has no such settings.\n")
         return 2
     folder = os.path.abspath(options.directory)
-    documents = documents_of(
-        options.host,
-        options.server_command,
-        folder=_top_of_repository(folder),
-        for_team=options.project,
-        read_only_sandbox=options.read_only_sandbox,
+    if options.read_only_sandbox:
+        options.mode = "tools"
+    mode: Mode = options.mode
+    documents, others = (
+        documents_of(
+            options.host,
+            options.server_command,
+            mode=each,
+            folder=_top_of_repository(folder),
+            for_team=options.project,
+            read_only_sandbox=options.read_only_sandbox,
+        )
+        for each in (mode, other_mode(mode))
     )
     if not options.write and not options.remove:
         sys.stdout.write("\n".join(document.printed for document in documents))
         return 0
     try:
-        status = _write(documents, options, folder)
+        status = _write(documents, others, options, folder)
         return _offer_language_servers(options, folder) if options.write and status == 0 else status
     except UnusableFile as error:
         sys.stderr.write(f"fileops-server mcp config: {error} Nothing was changed in it.\n")
         return 1
 
 
-def _write(documents: list[Document], options: argparse.Namespace, folder: str) -> int:
+def _write(documents: list[Document], others: list[Document], options: argparse.Namespace, folder: str) -> int:
     plans: list[ConfigPlan] = []
-    for document in documents:
+    files = {document.file for document in documents}
+    only_of_other = [document for document in others if document.file not in files]
+    for document in (*documents, *only_of_other):
         path = _path_of(document, folder)
         if path is None:
             continue  # a list of ignored files, outside a repository
         file = settings_file.read(path)
-        plan = _removal(document, file) if options.remove else _plan(document, file, may_replace=options.replace)
+        other = next((each for each in others if each.file == document.file), None)
+        is_removed = options.remove or document.file not in files
+        plan = (
+            _removal(document, file, other)
+            if is_removed
+            else _plan(document, file, may_replace=options.replace, other=other)
+        )
+        if plan is None and document.file not in files:
+            continue
         if plan is None:
             if not options.remove:
                 _note_that_nothing_is_ours(document, path)
@@ -95,7 +125,7 @@ def _write(documents: list[Document], options: argparse.Namespace, folder: str) 
         return 0
     sys.stdout.write("".join(plan.diff for plan in plans))
     if not options.remove:
-        sys.stdout.write(_summary(plans, documents, options))
+        sys.stdout.write(_summary(plans, options.mode, options))
     sys.stdout.flush()
     if not options.yes and not _has_consent():
         return 1
@@ -126,19 +156,22 @@ def _carry_out(plan: ConfigPlan) -> None:
     additions.note(plan.file.path, plan.additions)
 
 
-def _summary(plans: list[ConfigPlan], documents: list[Document], options: argparse.Namespace) -> str:
-    """Return what the changes above are for, and what takes them back."""
-    has_hooks = any(
-        isinstance(document, Script) or (isinstance(document, JsonDocument) and "hooks" in document.content)
-        for document in documents
-    )
-    hooks = "Hooks refuse the host's own tools for that, and report its turns and commands.\n" if has_hooks else ""
+def _summary(plans: list[ConfigPlan], mode: Mode, options: argparse.Namespace) -> str:
+    """Return what the changes above are for, who asks from now on, what to do next, and what takes them back."""
     files = f"{len(plans)} file{'s' if len(plans) > 1 else ''}"
-    remove = f"fileops-server mcp config {options.host} --remove{' --project' if options.project else ''}"
-    return (
-        f"\nWith these changes in {files} the host starts fileops-server, to read and edit files with its tools.\n"
-        f"{hooks}To take the changes back: {remove}\n"
-    )
+    again = f"fileops-server mcp config {options.host}{' --project' if options.project else ''}"
+    other = other_mode(mode)
+    lines = [f"\nWith these changes in {files}, {summary.effect(options.host, mode)}"]
+    if any(summary.runs_hook_of(plan.file.text, other) for plan in plans):
+        lines.append(f"They replace what was written for --mode {other}.")
+    lines += [
+        f"Who asks: {summary.who_asks(options.host, mode)}",
+        f"Next: {summary.next_step(options.host)}",
+    ]
+    if options.host in summary.WITH_HOOKS:
+        lines.append(f"For {summary.OTHERWISE[mode]}: {again} --mode {other} --write")
+    lines.append(f"To take the changes back: {again} --remove")
+    return "\n".join(lines) + "\n"
 
 
 def _offer_language_servers(options: argparse.Namespace, folder: str) -> int:
@@ -223,9 +256,16 @@ def _first_line(path: str) -> str:
     return line
 
 
-def _plan(document: Document, file: SettingsFile, *, may_replace: bool) -> ConfigPlan | None:
-    """Return what is to be written, or None if the file has everything."""
+def _plan(
+    document: Document, file: SettingsFile, *, may_replace: bool, other: Document | None = None
+) -> ConfigPlan | None:
+    """Return what is to be written, or None if the file has everything.
+
+    Args: other: the document of the other mode, which this one replaces.
+    """
     made = additions.of(file.path)
+    if other is not None and not made:
+        made = _presumed_of_other_mode(document, other, file)
     if isinstance(document, IgnoredFile):
         if document.pattern in file.text.splitlines():
             return None
@@ -234,7 +274,7 @@ def _plan(document: Document, file: SettingsFile, *, may_replace: bool) -> Confi
     if isinstance(document, Script):
         if file.text == document.text:
             return None
-        if file.text.strip() and not may_replace and not file.text.startswith(document.mark):
+        if file.text.strip() and not may_replace and not file.text.startswith(document.marks):
             raise UnusableFile(f"{file.path} is another program. Move it away, or add --replace.")
         made = made or _presumed(document, file)
         base, _ = _taken_back(document, file.text, made)
@@ -281,13 +321,17 @@ def _joined(made: Sequence[Addition]) -> Addition:
     return Addition(creates_file=any(addition.creates_file for addition in made), folders=folders)
 
 
-def _removal(document: Document, file: SettingsFile) -> ConfigPlan | None:
-    """Return what is left of a file without what was added to it; None if nothing of that is there."""
+def _removal(document: Document, file: SettingsFile, other: Document | None = None) -> ConfigPlan | None:
+    """Return what is left of a file without what was added to it; None if nothing of that is there.
+
+    Args: other: the document of the other mode.
+    """
     made = additions.of(file.path)
     scope = _scope_of(document)
     ours = [addition for addition in made if addition.scope == scope]
     if file.status is not None and not ours:
-        ours = _presumed(document, file)
+        of_other = [] if other is None else _presumed_of_other_mode(document, other, file)
+        ours = [*_presumed(document, file), *of_other]
         made = [*made, *ours]
     base, kept = _taken_back(document, file.text, made)
     created = _joined(ours)
@@ -307,10 +351,47 @@ def _presumed(document: Document, file: SettingsFile) -> list[Addition]:
     if isinstance(document, IgnoredFile):
         return []
     if isinstance(document, Script):
-        is_ours = file.text.startswith(document.mark)
+        is_ours = file.text.startswith(document.marks)
         return [Addition(creates_file=True, splices=[TextSplice(0, file.text, "")])] if is_ours else []
     changes: list[Change] = [Add((key,), value) for key, value in document.content.items()]
     return [Addition(_scope_of(document), file.text.strip() == document.text.strip(), changes=changes)]
+
+
+def _presumed_of_other_mode(document: Document, other: Document, file: SettingsFile) -> list[Addition]:
+    """Return what a file has of the other mode, if nothing was recorded: a colleague wrote it."""
+    if not isinstance(document, JsonDocument) or not isinstance(other, JsonDocument) or not file.text.strip():
+        return []
+    present = _present(document, file)
+    changes: list[Change] = []
+    for event, entries in _lists_at(other.content, "hooks").items():
+        there = _lists_at(present, "hooks").get(event, [])
+        wanted = _lists_at(document.content, "hooks").get(event, [])
+        ours = [entry for entry in entries if entry in there and entry not in wanted]
+        changes += [Append(("hooks", event), ours)] if ours else []
+    servers = [Add(path, value) for path, value in _servers_of(other.content) if _value_at(present, path) == value]
+    return [Addition(_scope_of(document), changes=[*changes, *servers])] if changes or servers else []
+
+
+def _lists_at(content: Mapping[str, Any], key: str) -> dict[str, list[object]]:
+    """Return the lists of an object by their keys."""
+    found = content.get(key)
+    members = cast("Mapping[str, object]", found) if isinstance(found, Mapping) else dict[str, object]()
+    return {name: cast("list[object]", value) for name, value in members.items() if isinstance(value, list)}
+
+
+def _servers_of(content: Mapping[str, Any], path: KeyPath = ()) -> Iterator[tuple[KeyPath, object]]:
+    """Yield the places of our server's entry."""
+    for key, value in content.items():
+        if key == SERVER:
+            yield (*path, key), value
+        elif isinstance(value, Mapping):
+            yield from _servers_of(cast("Mapping[str, Any]", value), (*path, key))
+
+
+def _value_at(content: object, path: KeyPath) -> object:
+    for key in path:
+        content = cast("Mapping[str, object]", content).get(key) if isinstance(content, Mapping) else None
+    return content
 
 
 def _scope_of(document: Document) -> str:
@@ -344,7 +425,7 @@ def _without(document: Document, text: str, addition: Addition) -> str:
     """Return the text without an addition: as it was before, or, if the user has changed it since, as far as it is."""
     before = reversed_in(text, addition.splices) if addition.splices else None
     if isinstance(document, Script):
-        return ("" if text.startswith(document.mark) else text) if before is None else before
+        return ("" if text.startswith(document.marks) else text) if before is None else before
     if isinstance(document, IgnoredFile):
         if not addition.splices:
             return text

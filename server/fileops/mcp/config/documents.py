@@ -12,13 +12,14 @@ import shlex
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from fileops import __version__
 
 MAX_INLINE = 100  # columns; a longer list or object gets one line per element
 TOOLS = ("Read", "Edit", "MultiEdit", "Write")
 SERVE = ("mcp", "--freshness", "relevant", "--notices", "on", "--tools", "+write")
+SERVE_COMPANION = (*SERVE[:-1], "+write,+undo")
 TIMEOUT_S = 600  # an edit may wait for a person's decision
 
 
@@ -67,9 +68,9 @@ class Script:
         return f"// {self.file}\n{self.text}"
 
     @property
-    def mark(self) -> str:
-        """The line that identifies a script written by an earlier version."""
-        return self.text.partition("\n")[0]
+    def marks(self) -> tuple[str, ...]:
+        """The first lines of the scripts that this command writes, in any mode and version."""
+        return (self.text.partition("\n")[0], *OTHER_MARKS)
 
 
 @dataclass(frozen=True)
@@ -84,6 +85,11 @@ class IgnoredFile:
     def printed(self) -> str:
         return f"# {self.file}\n{self.pattern}\n"
 
+
+OTHER_MARKS = tuple(f"/* {about}" for about in (
+    "Guards and records opencode's own edits through fileops-server, and reports turns and commands to it.",
+    "Sends edits through fileops-server, and reports turns and shell commands to it.",
+))  # fmt: skip
 
 Document = JsonDocument | TomlDocument | Script | IgnoredFile
 
@@ -108,37 +114,55 @@ def to_json(value: object, indent: str = "", step: str = "  ", newline: str = "\
     return opening + newline + inner + f",{newline}{inner}".join(parts) + newline + indent + closing
 
 
-FOR_TEAMS = ("claude", "opencode")  # hosts with settings of a project beside those of a person
+FOR_TEAMS = ("claude", "copilot", "opencode")  # hosts with settings of a project beside those of a person
+Mode = Literal["companion", "tools"]
+
+
+def other_mode(mode: Mode) -> Mode:
+    return "tools" if mode == "companion" else "companion"
+
+
+WAITS_S = 300  # of a hook before an edit, about which a person may be asked
 
 
 def documents_of(
     host: str,
     command: str = "fileops-server",
     *,
+    mode: Mode = "tools",
     folder: str = "/",
     for_team: bool = False,
     read_only_sandbox: bool = False,
 ) -> list[Document]:
-    """Return the documents that configure `host` to start `command` and to edit through it.
+    """Return the documents that configure `host` to start `command`.
 
-    folder: of the project, absolute. for_team: those that the project shares; only for hosts in FOR_TEAMS.
+    mode: "companion": the host keeps its own tools, which hooks guard and record; "tools": hooks refuse them. folder:
+    of the project, absolute. for_team: those that the project shares; only for hosts in FOR_TEAMS.
     """
     match host:
         case "claude":
-            return _claude_of_team(command) if for_team else _claude(command, folder)
+            return _claude_of_team(command, mode) if for_team else _claude(command, folder, mode)
         case "claude-plugin":
-            return _claude_plugin(command)
+            return _claude_plugin(command, mode)
         case "codex":
-            return _codex(command, read_only_sandbox=read_only_sandbox)
+            return (
+                _codex_companion(command)
+                if mode == "companion"
+                else _codex(command, read_only_sandbox=read_only_sandbox)
+            )
+        case "copilot":
+            return _copilot(command, mode, for_team=for_team)
         case "gemini":
-            return _gemini(command)
+            return _gemini(command, mode)
         case "opencode":
-            return _opencode(command, for_team=for_team)
+            return _opencode(command, mode, for_team=for_team)
         case "vscode":
             server = {"type": "stdio", "command": command, "args": [*SERVE, "--root", "${workspaceFolder}"]}
             return [JsonDocument(".vscode/mcp.json", {"servers": {"fileops": server}})]
         case "cursor":
-            return [JsonDocument(".cursor/mcp.json", {"mcpServers": {"fileops": _server(command)}})]
+            return _cursor(command, mode)
+        case "antigravity":
+            return _antigravity(command, mode)
         case "zed":
             servers = {"context_servers": {"fileops": _server(command)}}
             return [JsonDocument("~/.config/zed/settings.json", servers, is_project_file=False)]
@@ -150,21 +174,37 @@ def _server(command: str, **options: object) -> dict[str, object]:
     return {"command": command, "args": [*SERVE], **options}
 
 
-def _run_of_hook(command: str, host: str) -> dict[str, object]:
+def _companion_server(command: str, **options: object) -> dict[str, object]:
+    return {"command": command, "args": [*SERVE_COMPANION], **options}
+
+
+def _command_of_hook(command: str, host: str, mode: Mode) -> str:
     program = shlex.quote(command)
     is_missing = f"! command -v {program} >/dev/null 2>&1"  # for a colleague without it, or after it was uninstalled
-    return {"type": "command", "command": f"{is_missing} || {program} mcp hook {host}"}
+    # Without --mode it means tools, as in files that the first version has written.
+    return f"{is_missing} || {program} mcp hook {host}{' --mode companion' if mode == 'companion' else ''}"
 
 
-def _hook(matcher: str, command: str, host: str) -> dict[str, object]:
-    run = _run_of_hook(command, host)
+def _run_of_hook(command: str, host: str, mode: Mode, **options: object) -> dict[str, object]:
+    return {"type": "command", "command": _command_of_hook(command, host, mode), **options}
+
+
+def _hook(matcher: str, command: str, host: str, mode: Mode) -> dict[str, object]:
+    run = _run_of_hook(command, host, mode)
     # What a command writes is recorded as the agent's, and so is what Claude Code's own notebook tool writes.
     shell = [{"matcher": "^Bash$" if host == "codex" else "^(Bash|NotebookEdit)$", "hooks": [run]}]
+    if mode == "companion":
+        waits = _run_of_hook(command, host, mode, timeout=WAITS_S)
+        before, own = [{"matcher": matcher, "hooks": [waits]}], [{"matcher": matcher, "hooks": [run]}]
+        start: list[dict[str, object]] = [{"hooks": [run]}]  # starts the daemon
+    else:
+        before, own = [{"matcher": matcher, "hooks": [run]}], []
+        start = [{"matcher": "clear|compact", "hooks": [run]}]  # the model no longer sees what it read
     hooks: dict[str, object] = {
-        "PreToolUse": [{"matcher": matcher, "hooks": [run]}, *shell],
-        "PostToolUse": shell,  # others' changes are reported with its result
+        "PreToolUse": [*before, *shell],
+        "PostToolUse": [*shell, *own],  # others' changes are reported with its result
         "UserPromptSubmit": [{"hooks": [run]}],
-        "SessionStart": [{"matcher": "clear|compact", "hooks": [run]}],  # the model no longer sees what it read
+        "SessionStart": start,
         "Stop": [{"hooks": [run]}],
     }
     if host == "codex":
@@ -175,43 +215,48 @@ def _hook(matcher: str, command: str, host: str) -> dict[str, object]:
     changes = {"matcher": f"^mcp__{ours}__(?!Read$)", "hooks": [run]}
     return {
         **hooks,
-        "PostToolUse": [*shell, changes],
-        "PostToolUseFailure": shell,
+        "PostToolUse": [*shell, *own, changes],
+        "PostToolUseFailure": [*shell, *own],
+        **({"PostToolBatch": [{"hooks": [run]}]} if own else {}),  # it has the calls that Claude Code refused itself
         "SessionEnd": [{"hooks": [run]}],
     }
 
 
-def _claude(command: str, folder: str) -> list[Document]:
+def _claude(command: str, folder: str, mode: Mode) -> list[Document]:
     """Return the server and the settings in which Claude Code keeps a person's own in a project."""
-    projects = {folder: {"mcpServers": {"fileops": _claude_server(command)}}}
+    projects = {folder: {"mcpServers": {"fileops": _claude_server(command, mode)}}}
     return [
         JsonDocument("~/.claude.json", {"projects": projects}, is_project_file=False, scope=folder),
-        JsonDocument(".claude/settings.local.json", _claude_settings(command)),
+        JsonDocument(".claude/settings.local.json", _claude_settings(command, mode)),
         IgnoredFile("**/.claude/settings.local.json"),
     ]
 
 
-def _claude_of_team(command: str) -> list[Document]:
+def _claude_of_team(command: str, mode: Mode) -> list[Document]:
     note = 'Claude Code applies the "allow" rules of a project only in a folder that you have marked as trusted.'
     return [
-        JsonDocument(".mcp.json", {"mcpServers": {"fileops": _claude_server(command)}}),
-        JsonDocument(".claude/settings.json", _claude_settings(command), note),
+        JsonDocument(".mcp.json", {"mcpServers": {"fileops": _claude_server(command, mode)}}),
+        JsonDocument(".claude/settings.json", _claude_settings(command, mode), note),
     ]
 
 
-def _claude_server(command: str) -> dict[str, object]:
+def _claude_server(command: str, mode: Mode) -> dict[str, object]:
+    if mode == "companion":  # the model finds our tools by searching, and uses them where its own do not reach
+        return {"type": "stdio", **_companion_server(command)}
     # `alwaysLoad`: otherwise the model finds the tools only by searching for them.
     return {"type": "stdio", **_server(command), "alwaysLoad": True}
 
 
-def _claude_settings(command: str) -> dict[str, object]:
+def _claude_settings(command: str, mode: Mode) -> dict[str, object]:
+    # In companion, the host asks before our tools edit, as it does before its own.
+    allowed = ("Read",) if mode == "companion" else TOOLS
     return {
-        "permissions": {"allow": [f"mcp__fileops__{tool}" for tool in TOOLS]},
-        "hooks": _hook("^(Read|Edit|Write|MultiEdit)$", command, "claude"),
+        "permissions": {"allow": [f"mcp__fileops__{tool}" for tool in allowed]},
+        "hooks": _hook("^(Read|Edit|Write|MultiEdit)$", command, "claude", mode),
     }
 
 
-def _claude_plugin(command: str) -> list[Document]:
+def _claude_plugin(command: str, mode: Mode) -> list[Document]:
     plugin = {
         "name": "fileops",
         "version": __version__,
@@ -219,10 +264,10 @@ def _claude_plugin(command: str) -> list[Document]:
         "author": {"name": "The fileops-server developers"},  # `claude plugin validate --strict` demands one
         "license": "MIT",
     }
-    hooks = {"hooks": _hook("^(Read|Edit|Write|MultiEdit)$", command, "claude-plugin")}
+    hooks = {"hooks": _hook("^(Read|Edit|Write|MultiEdit)$", command, "claude-plugin", mode)}
     return [
         JsonDocument(".claude-plugin/plugin.json", plugin),
-        JsonDocument(".mcp.json", {"mcpServers": {"fileops": _claude_server(command)}}),
+        JsonDocument(".mcp.json", {"mcpServers": {"fileops": _claude_server(command, mode)}}),
         JsonDocument("hooks/hooks.json", hooks),
     ]
 
@@ -265,10 +310,90 @@ def _codex(command: str, *, read_only_sandbox: bool) -> list[Document]:
     )
     documents: list[Document] = [TomlDocument("~/.codex/config.toml", config)]
     if not read_only_sandbox:
-        hooks = {"hooks": _hook("^(apply_patch|Edit|Write)$", command, "codex")}
-        note = "Codex runs a hook only after you have trusted it: it asks at the next start, or use /hooks."
-        documents.append(JsonDocument("~/.codex/hooks.json", hooks, note, is_project_file=False))
+        documents.append(_codex_hooks(command, "tools"))
     return documents
+
+
+def _codex_hooks(command: str, mode: Mode) -> JsonDocument:
+    hooks = {"hooks": _hook("^(apply_patch|Edit|Write)$", command, "codex", mode)}
+    note = "Codex runs a hook only after you have trusted it: it asks at the next start, or use /hooks."
+    return JsonDocument("~/.codex/hooks.json", hooks, note, is_project_file=False)
+
+
+CODEX_COMPANION = """\
+[mcp_servers.fileops]
+command = {command}
+args = {args}
+tool_timeout_sec = {timeout}
+"""
+
+
+def _codex_companion(command: str) -> list[Document]:
+    config = CODEX_COMPANION.format(command=json.dumps(command), args=json.dumps([*SERVE_COMPANION]), timeout=TIMEOUT_S)
+    return [TomlDocument("~/.codex/config.toml", config), _codex_hooks(command, "companion")]
+
+
+# Copilot CLI and VS Code's agent host run these hooks. Names in this spelling give both the same payloads.
+COPILOT_EVENTS = (
+    "PreToolUse", "PostToolUse", "PostToolUseFailure", "UserPromptSubmit", "SessionStart", "Stop", "SessionEnd",
+)  # fmt: skip
+
+
+def _copilot(command: str, mode: Mode, *, for_team: bool) -> list[Document]:
+    serve = SERVE_COMPANION if mode == "companion" else SERVE
+    server = {"type": "local", "command": command, "args": [*serve], "tools": ["*"]}
+    servers = {"mcpServers": {"fileops": server}}
+    run = _command_of_hook(command, "copilot", mode)
+    hooks = {
+        "version": 1,
+        "hooks": {
+            event: [{"type": "command", "bash": run, "command": run, "timeoutSec": _wait_of(event)}]
+            for event in COPILOT_EVENTS
+        },
+    }
+    files = (".mcp.json", ".github/hooks/fileops.json")
+    if not for_team:
+        files = ("~/.copilot/mcp-config.json", "~/.copilot/hooks/fileops.json")
+    documents: list[Document] = [JsonDocument(files[0], servers, is_project_file=for_team)]
+    if mode == "companion":
+        documents.append(JsonDocument(files[1], hooks, is_project_file=for_team))
+    return documents
+
+
+def _wait_of(event: str) -> int:
+    return WAITS_S if event == "PreToolUse" else 10
+
+
+CURSOR_EVENTS = (
+    "preToolUse", "postToolUse", "postToolUseFailure", "beforeSubmitPrompt", "sessionStart", "stop", "sessionEnd",
+)  # fmt: skip
+
+
+def _cursor(command: str, mode: Mode) -> list[Document]:
+    if mode == "tools":
+        return [JsonDocument(".cursor/mcp.json", {"mcpServers": {"fileops": _server(command)}})]
+    run = {"command": _command_of_hook(command, "cursor", mode)}
+    events = {event: [{**run, "timeout": WAITS_S} if event == "preToolUse" else run] for event in CURSOR_EVENTS}
+    return [
+        JsonDocument(".cursor/mcp.json", {"mcpServers": {"fileops": _companion_server(command)}}),
+        JsonDocument(".cursor/hooks.json", {"version": 1, "hooks": events}),
+    ]
+
+
+def _antigravity(command: str, mode: Mode) -> list[Document]:
+    if mode == "tools":
+        return [JsonDocument(".agents/mcp_config.json", {"mcpServers": {"fileops": _server(command)}})]
+    program = shlex.quote(command)
+    # It refuses a call whose hook decides nothing, also if the program is missing.
+    consent = 'echo \'{"decision": "allow"}\''
+    hook = f"if command -v {program} >/dev/null 2>&1; then {program} mcp hook antigravity --mode companion"
+    run = {"type": "command", "command": f"{hook}; else {consent}; fi", "timeout": WAITS_S}
+    entries = [{"matcher": "", "hooks": [run]}]
+    hooks = {"hooks": {"PreToolUse": entries, "PostToolUse": entries}}
+    return [
+        JsonDocument(".agents/mcp_config.json", {"mcpServers": {"fileops": _companion_server(command)}}),
+        JsonDocument(".agents/hooks.json", hooks),
+    ]
 
 
 GEMINI_TOOLS = ("replace", "write_file", "read_file")  # its own tools, which ours replace
@@ -281,19 +406,25 @@ priority = 900
 """
 
 
-def _gemini(command: str) -> list[Document]:
+def _gemini(command: str, mode: Mode) -> list[Document]:
+    serve = SERVE_COMPANION if mode == "companion" else SERVE
     server = {
         "command": command,
-        "args": [*SERVE, "--max-read-bytes", "100000"],
+        "args": [*serve, "--max-read-bytes", "100000"],
         "timeout": TIMEOUT_S * 1000,
     }
-    run = _run_of_hook(command, "gemini")
+    run = _run_of_hook(command, "gemini", mode)
     shell, turn = [{"matcher": "^run_shell_command$", "hooks": [run]}], [{"hooks": [run]}]
-    before = [{"matcher": f"^({'|'.join(GEMINI_TOOLS)})$", "hooks": [run]}, *shell]
+    own = f"^({'|'.join(GEMINI_TOOLS)})$"
+    if mode == "companion":
+        waits = _run_of_hook(command, "gemini", mode, timeout=WAITS_S * 1000)
+        before, after = [{"matcher": own, "hooks": [waits]}, *shell], [{"matcher": own, "hooks": [run]}, *shell]
+    else:
+        before, after = [{"matcher": own, "hooks": [run]}, *shell], shell
     settings = {
         "mcpServers": {"fileops": server},
         "tools": {"truncateToolOutputThreshold": 200000},
-        "hooks": {"BeforeTool": before, "AfterTool": shell, "BeforeAgent": turn, "AfterAgent": turn},
+        "hooks": {"BeforeTool": before, "AfterTool": after, "BeforeAgent": turn, "AfterAgent": turn},
     }
     return [
         JsonDocument("~/.gemini/settings.json", settings, is_project_file=False),
@@ -306,24 +437,25 @@ def _gemini(command: str) -> list[Document]:
 # others changed is added to the output of a command; nothing can be added to a prompt. opencode creates a session for
 # each subagent, whose prompts are the agent's and begin no turn.
 OPENCODE_PLUGIN = """\
-/* Sends edits through fileops-server, and reports turns and shell commands to it.
+%(mark)s
    Written by `fileops-server mcp config opencode`. */
 import { spawn, spawnSync } from "node:child_process"
 
-const COMMAND = %s
-const ARGUMENTS = ["mcp", "hook", "opencode"]
-const PATIENCE_MS = 1000
-const OURS = { read: "Read", edit: "Edit", write: "Write", patch: "Edit", multiedit: "MultiEdit" }
+const COMMAND = %(command)s
+const ARGUMENTS = ["mcp", "hook", "opencode", "--mode", "%(mode)s"]
+const PATIENCE_MS = 3000
+const REVIEW_MS = 300_000  // a person may decide
+const FILE_TOOLS = ["read", "edit", "write", "patch", "apply_patch", "multiedit"]
 
-function report(event) {
+function report(event, patience = PATIENCE_MS) {
   return new Promise((resolve) => {
     const hook = spawn(COMMAND, ARGUMENTS, { stdio: ["pipe", "pipe", "ignore"] })
     const chunks = []
     const done = () => {
       clearTimeout(timer)
-      resolve(contextIn(Buffer.concat(chunks).toString()))
+      resolve(parsed(Buffer.concat(chunks).toString()))
     }
-    const timer = setTimeout(done, PATIENCE_MS)
+    const timer = setTimeout(done, patience)
     hook.stdout.on("data", (chunk) => chunks.push(chunk))
     hook.on("error", done)
     hook.on("close", done)
@@ -332,11 +464,11 @@ function report(event) {
   })
 }
 
-function contextIn(answer) {
+function parsed(answer) {
   try {
-    return JSON.parse(answer).hookSpecificOutput?.additionalContext ?? ""
+    return JSON.parse(answer)
   } catch {
-    return ""  // most hooks answer nothing
+    return {}  // most hooks answer nothing
   }
 }
 
@@ -345,18 +477,22 @@ export const FileopsRecord = async ({ directory }) => {
   const subagents = new Set()
   const describe = (name, session, more) => ({ hook_event_name: name, session_id: session, cwd: directory, ...more })
   const send = (name, session, more) => report(describe(name, session, more))
-  const sendShell = async (name, input, args, more) => {
-    if (input.tool !== "bash") return ""
-    const call = { tool_name: input.tool, tool_input: { command: args?.command }, tool_use_id: input.callID }
-    return await send(name, input.sessionID, { ...call, ...more })
+  const sendCall = async (name, input, args, more) => {
+    const isFileTool = FILE_TOOLS.includes(input.tool)
+    if (input.tool !== "bash" && !isFileTool) return {}
+    const call = { tool_name: input.tool, tool_input: isFileTool ? args : { command: args?.command } }
+    const event = describe(name, input.sessionID, { ...call, tool_use_id: input.callID, ...more })
+    return await report(event, isFileTool && name === "PreToolUse" ? REVIEW_MS : PATIENCE_MS)
   }
   return {
     "tool.execute.before": async (input, output) => {
-      if (Object.hasOwn(OURS, input.tool)) throw new Error(`Use fileops_${OURS[input.tool]}.`)
-      await sendShell("PreToolUse", input, output.args)
+      const answer = await sendCall("PreToolUse", input, output.args)
+      if (answer.decision === "deny") throw new Error(answer.reason)
     },
     "tool.execute.after": async (input, output) => {
-      const context = await sendShell("PostToolUse", input, input.args, { tool_response: output.output })
+      const answer = await sendCall("PostToolUse", input, input.args, { tool_response: output.output })
+      const context = answer.hookSpecificOutput?.additionalContext
+      if (answer.output) output.output = answer.output
       if (context) output.output = `${output.output}\\n\\n${context}`
     },
     "chat.message": async (input, output) => {
@@ -378,9 +514,10 @@ export const FileopsRecord = async ({ directory }) => {
 """
 
 
-def _opencode(command: str, *, for_team: bool) -> list[Document]:
-    servers = {"mcp": {"fileops": {"type": "local", "command": [command, *SERVE], "enabled": True}}}
-    plugin = OPENCODE_PLUGIN % json.dumps(command)
+def _opencode(command: str, mode: Mode, *, for_team: bool) -> list[Document]:
+    serve = SERVE_COMPANION if mode == "companion" else SERVE
+    servers = {"mcp": {"fileops": {"type": "local", "command": [command, *serve], "enabled": True}}}
+    plugin = OPENCODE_PLUGIN % {"mark": OTHER_MARKS[mode == "tools"], "command": json.dumps(command), "mode": mode}
     if for_team:
         return [JsonDocument("opencode.json", servers), Script(".opencode/plugins/fileops.js", plugin)]
     home = "~/.config/opencode"

@@ -1,0 +1,119 @@
+"""Real hosts in the mode companion: they keep their own tools, beside a person's editor with unsaved text.
+
+R-COMP-2: configured exactly as `mcp config` prints it by default.
+"""
+
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from fileops_client.sync import FileOpsClient
+from hosts.hosts import CONVERSATION_S, HOSTS, Host, Place, Start
+from hosts.scripted_model import CallOfHost, Patch, Result, Say, ScriptedModel, Step
+from hosts.test_hosts import placed, started
+from support import daemon_process
+from support.patience import PATIENCE_S, wait_until
+
+pytestmark = pytest.mark.timeout(3 * PATIENCE_S)
+
+TEXT = "".join(f"line {n}\n" for n in range(1, 21))
+COMPANION = ["--mode", "companion"]
+
+
+@dataclass(frozen=True)
+class OwnTools:
+    """The host's own read and edit. session: the prefix of its sessions' names."""
+
+    host: Host
+    session: str
+    read: Callable[[Path], Step]
+    edit: Callable[[Path, str, str, Callable[[], None]], Step]
+
+
+def _nothing() -> None: ...
+
+
+def _reads(tool: str, path_key: str) -> Callable[[Path], Step]:
+    return lambda path: CallOfHost(tool, {path_key: str(path)})
+
+
+def _edits(tool: str, names: tuple[str, str, str], **more: str) -> Callable[[Path, str, str, Callable[[], None]], Step]:
+    def edit(path: Path, old: str, new: str, before: Callable[[], None]) -> Step:
+        return CallOfHost(tool, {**dict(zip(names, (str(path), old, new), strict=True)), **more}, before=before)
+
+    return edit
+
+
+def _patch(path: Path, old: str, new: str, before: Callable[[], None]) -> Step:
+    lines = f"-{old.rstrip()}\n+{new.rstrip()}\n"
+    return Patch(f"*** Begin Patch\n*** Update File: {path}\n@@\n{lines}*** End Patch\n", before=before)
+
+
+BY_NAME = {host.name: host for host in HOSTS if not host.options}
+SNAKE, CAMEL = ("file_path", "old_string", "new_string"), ("filePath", "oldString", "newString")
+OWN_TOOLS = [
+    OwnTools(BY_NAME["claude"], "claude-code", _reads("Read", "file_path"), _edits("Edit", SNAKE)),
+    OwnTools(BY_NAME["claude-plugin"], "claude-code", _reads("Read", "file_path"), _edits("Edit", SNAKE)),
+    OwnTools(BY_NAME["codex"], "codex", lambda path: CallOfHost("exec_command", {"cmd": f"cat {path}"}), _patch),
+    OwnTools(BY_NAME["opencode"], "opencode", _reads("read", "filePath"), _edits("edit", CAMEL)),
+    OwnTools(
+        BY_NAME["gemini"], "gemini", _reads("read_file", "file_path"), _edits("replace", SNAKE, instruction="change")
+    ),
+]
+
+
+@contextmanager
+def person_at(daemon: daemon_process.Place, project: Path) -> Generator[FileOpsClient]:
+    """A person's editor in the project, whose record has begun."""
+    with FileOpsClient.attach(socket=daemon.socket, role="editor", host="nvim", root=project) as editor:
+        wait_until(lambda: any(folder.root == str(project) for folder in editor.record_status()))
+        yield editor
+
+
+def converse(own: OwnTools, place: Place, model: ScriptedModel) -> list[Result]:
+    start = own.host.start(place, COMPANION)
+    if own.session == "claude-code":  # it asks before its own edits, and nobody is there
+        start = Start([*start.arguments, "--permission-mode", "acceptEdits"], start.environment)
+    with started(start, place) as (process, log):
+        process.wait(CONVERSATION_S)
+        output = log.read_text(encoding="utf-8", errors="replace")
+    assert len(model.results) == len(model.script) - 1, f"the conversation ended early: {output[-3000:]}"
+    return model.results
+
+
+@pytest.mark.parametrize("own", OWN_TOOLS, ids=[own.host.name for own in OWN_TOOLS])
+def test_host_edits_by_its_own_tools_and_is_guarded_and_recorded(own: OwnTools, tmp_path: Path) -> None:
+    """R-COMP-2, R-COMP-15, R-COMP-21"""
+    project = tmp_path / "project"
+    project.mkdir()
+    path = project / "a.txt"
+    path.write_text(TEXT, encoding="utf-8")
+
+    def change_beside() -> None:
+        path.write_text(path.read_text().replace("line 7\n", "other 7\n"), encoding="utf-8")
+
+    script: list[Step] = [
+        own.read(path),
+        own.edit(path, "line 3\n", "mine 3\n", _nothing),
+        own.edit(path, "line 6\n", "mine 6\n", change_beside),
+        own.edit(path, "line 6\n", "mine 6\n", _nothing),
+        Say("ALL-DONE"),
+    ]
+    model = ScriptedModel(script)
+    with daemon_process.place() as daemon:
+        daemon.start()
+        with person_at(daemon, project) as editor, placed(tmp_path, model, daemon=daemon) as place:
+            results = converse(own, place, model)
+            assert "changed since you read it" in results[2].text or "other 7" in results[2].text, results
+            assert "mine 6\nother 7\n" in path.read_text()
+            entries = editor.log(file_path=path).entries
+            agents = [entry for entry in entries if (entry.by.session_id or "").startswith(own.session)]
+            assert len(agents) >= 1, entries
+            assert {entry.evidence for entry in agents} == {"commit"}, entries
+            for entry in agents:
+                assert entry.edit_id is not None
+                editor.undo(edit_id=entry.edit_id)
+            assert path.read_text() == TEXT.replace("line 7\n", "other 7\n")
