@@ -40,7 +40,8 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def is_wanted() -> bool:
-    return sys.platform == "linux" and os.environ.get("FILEOPS_TEST_PROCESSES") != "1" and not IS_MEASURED
+    is_able = sys.platform == "linux" and os.path.isdir("/proc/self/ns")
+    return is_able and os.environ.get("FILEOPS_TEST_PROCESSES") != "1" and not IS_MEASURED
 
 
 Environment = Mapping[str, str]
