@@ -36,8 +36,9 @@ export class Commands implements vscode.Disposable {
   constructor(readonly parts: Parts) {
     const { actions, diffs, turns, reviews, agents, history, ask, status } = parts;
     const onTarget = (act: (target: Target) => Promise<void>): Run => (...given) => this.#withTarget(this.#targetOf(given), act);
-    const inFile = (act: (target: Target) => Promise<void>): Run => () => this.#withTarget(this.#targetOfFile(), act);
+    const inFile = (act: (target: Target) => Promise<void>): Run => given => this.#withTarget(this.#targetOfFile(given), act);
     const onAll = (act: (target: Target) => Promise<void>): Run => () => this.#withTarget(this.#targetOfAll(), act);
+    const undoAll = onAll(target => actions.undo(target));
     const commands: Record<string, Run> = {
       keep: onTarget(target => actions.keep(target)),
       undo: onTarget(target => actions.undo(target)),
@@ -45,9 +46,12 @@ export class Commands implements vscode.Disposable {
       keepFile: inFile(target => actions.keep(target)),
       undoFile: inFile(target => actions.undo(target)),
       keepAll: onAll(target => actions.keep(target)),
-      undoAll: onAll(target => actions.undo(target)),
+      undoAll: () => (turns.isPreviewInFront ? turns.undoShown() : undoAll()),
       accept: (...given) => reviews.accept(this.#reviewsOf(given)),
       reject: (...given) => reviews.reject(this.#reviewsOf(given)),
+      // VS Code adds the key of a command to its button in a second line. So those with words have their keys here.
+      acceptByKey: () => reviews.accept(this.#reviewsOf([])),
+      rejectByKey: () => reviews.reject(this.#reviewsOf([])),
       acceptAll: () => reviews.accept(reviews.edits.filter(({ isDeciding }) => !isDeciding)),
       rejectAll: () => reviews.reject(reviews.edits),
       acceptAlways: (...given) => Promise.all(this.#reviewsOf(given).map(review => reviews.decide(review, 'always'))),
@@ -91,20 +95,26 @@ export class Commands implements vscode.Disposable {
       const targets = rows.flatMap(({ target }) => target ?? []);
       const [first] = targets;
       if (targets.length <= 1) return first;
-      return together(targets, `${counted(new Set(targets.flatMap(({ change_ids }) => change_ids)).size)} in ${counted(targets.length, 'file')}`);
+      const all = together(targets, '');
+      return { ...all, what: inFiles(all) };
     }
     const [mark] = this.parts.here.atCursor;
     return targetInPeek(this.parts.here.before, given)
       ?? (mark && targetOfChanges([{ ...mark.change, start_line: mark.start + 1 }], ''));
   }
 
-  /** In a turn's diff, the turn's changes; else all in the file. */
-  #targetOfFile(): Target | undefined {
+  /**
+   * In a turn's diff, the turn's changes; else all in the file. given: the file of the title with the button, which
+   * need not have the keyboard.
+   */
+  #targetOfFile(given: unknown): Target | undefined {
+    const isOther = given instanceof vscode.Uri && given.scheme === 'file' && given.toString() !== activeFile()?.toString();
+    if (isOther) return this.#targetIn(given.fsPath, '');
     const { input } = vscode.window.tabGroups.activeTabGroup.activeTab ?? {};
     const before = input instanceof vscode.TabInputTextDiff ? input.original : input instanceof vscode.TabInputText ? input.uri : undefined;
     const own = before?.scheme === BEFORE ? before : undefined;
     const file = own?.fsPath ?? activeFile()?.fsPath;
-    return file === undefined ? undefined : targetOfChanges(this.parts.list.decidedWith(file, own?.query ?? ''), file);
+    return file === undefined ? undefined : this.#targetIn(file, own?.query ?? '');
   }
 
   /** Everything on the page in front; else everything to keep or undo. */
@@ -112,15 +122,21 @@ export class Commands implements vscode.Disposable {
     const { list, diffs } = this.parts;
     const page = diffs.pageInFront;
     const groupId = page === undefined || page === WAITING ? '' : page;
-    const targets = list.filesOf(groupId).flatMap(file => targetOfChanges(list.decidedWith(file, groupId), file) ?? []);
-    const all = together(targets, '');
-    return { ...all, what: `${counted(all.change_ids.length)} in ${counted(all.nFiles, 'file')}` };
+    const all = together(list.filesOf(groupId).flatMap(file => this.#targetIn(file, groupId) ?? []), '');
+    return { ...all, what: inFiles(all) };
   }
 
-  /** For rows or the group; else for the pane in front. */
+  #targetIn(file: string, groupId: string): Target | undefined {
+    const { list } = this.parts;
+    return targetOfChanges(list.changesOf(file, groupId), file, list.ofOldName(file, groupId));
+  }
+
+  /** For rows or the group, or the pane whose title has the button; else for the pane in front. */
   #reviewsOf(given: unknown[]): Waiting[] {
     const rows = rowsOf(given);
     const { reviews } = this.parts;
+    const [uri] = given;
+    if (uri instanceof vscode.Uri) return reviews.waiting.filter(({ pane }) => pane.after.toString() === uri.toString());
     if (rows.length > 0) return rows.flatMap(({ review }) => review ?? []);
     const { current } = reviews;
     if (!current) vscode.window.setStatusBarMessage('No edit that waits is in front', 5000);
@@ -140,5 +156,7 @@ export class Commands implements vscode.Disposable {
     this.#commands.dispose();
   }
 }
+
+const inFiles = ({ nChanges, nFiles }: Target): string => `${counted(nChanges)} in ${counted(nFiles, 'file')}`;
 
 const isGroup = (given: unknown): given is vscode.SourceControlResourceGroup => typeof given === 'object' && given !== null && 'resourceStates' in given;

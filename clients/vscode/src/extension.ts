@@ -68,18 +68,18 @@ export function activate(context: vscode.ExtensionContext): FileopsApi {
   const list = new UnkeptList(daemon);
   const before = new Before(list);
   const here = new ChangesHere(before);
-  const actions = new UnkeptActions(list);
+  const actions = new UnkeptActions(list, before);
   const diffs = new ChangeDiffs(before, reviews, actions, log);
   const agents = new Agents(daemon, list, sessionId => own.has(sessionId));
-  const changes = new AgentChanges(before, reviews, actions, agents);
-  const turns = new Turns(daemon, list, panes);
+  const changes = new AgentChanges(before, reviews, actions, agents, context.workspaceState);
+  const turns = new Turns(daemon, list, panes, (rewindId, what) => actions.offerRedo(rewindId, what));
   const history = new History(daemon, panes, agents);
   const ask = new AskSwitch(daemon);
-  const status = new Status(daemon, reviews, agents, list, actions, ask);
+  const status = new Status(daemon, reviews, agents, list, here, actions, ask);
 
   let isLeaving = false;
   context.subscriptions.push(
-    log, panes, reviews, daemon, problems, list, before, here, actions, diffs, agents, changes, ask, status,
+    log, panes, reviews, daemon, problems, list, before, here, actions, diffs, agents, changes, turns, ask, status,
     new Commands({ list, here, actions, diffs, turns, reviews, agents, history, ask, status, log }),
     daemon.on('fileops/didChangeReviews')(params => reviews.update(params)),
     daemon.onDidSend(call => own.began(call)),

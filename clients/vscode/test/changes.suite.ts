@@ -41,7 +41,7 @@ export function changesSuite(): void {
     const rowOf = (path: string) => rows().find(({ resourceUri, target }) => resourceUri.fsPath === path && target);
     const textBefore = (path: string, group = '') => insides.before.provideTextDocumentContent(insides.before.of(vscode.Uri.file(path), group));
     const tabs = () => vscode.window.tabGroups.all.flatMap(group => group.tabs);
-    const targetOf = (path: string): Target => ({ change_ids: insides.list.changesOf(path, '').map(({ change_id }) => change_id), what: 'them', nFiles: 1, agents: [] });
+    const targetOf = (path: string): Target => ({ change_ids: insides.list.changesOf(path, '').map(({ change_id }) => change_id), what: 'them', nChanges: 1, nFiles: 1, agents: [] });
 
     /** A file in which an agent has added, changed and removed lines, as it is open. */
     async function changed(text: string | Uint8Array = LINES, edits = EDITS, name = 'demo.py'): Promise<{ path: string; editor: vscode.TextEditor }> {
@@ -116,8 +116,8 @@ export function changesSuite(): void {
       assert.equal(row.target?.change_ids.length, 3);
       assert.match(String(row.decorations?.tooltip), /^3 changes of .+: \+2 −2$/);
       const group = insides.changes.groups.find(({ id }) => id === row.groupId)!;
-      assert.match(group.label, /^.+ · \d\d:\d\d$/);
-      await until(() => insides.changes.count === 1, 'one file is counted');
+      assert.match(group.label, /^.+ · \d\d:\d\d · \+\d+ −\d+$/);
+      await until(() => insides.changes.count === 0, 'git counts the file already');
       await run('keep', row);
       await until(() => insides.changes.groups.length === 0, 'with the last one the list goes away');
     });
@@ -331,9 +331,8 @@ export function changesSuite(): void {
       assert.deepEqual(rows().filter(({ target }) => target).map(({ resourceUri }) => path.basename(resourceUri.fsPath)), ['renamed.py']);
       await open(made);
       assert.equal(await textBefore(made), LINES, 'what it was under its old name');
-      assert.equal(insides.changes.count, 1);
+      assert.deepEqual([insides.list.all.n_changes, insides.list.all.n_files, row.target?.nChanges], [1, 1, 1], 'a rename with its edits is one');
       assert.deepEqual(row.target?.change_ids, insides.list.decidedWith(made, '').map(({ change_id }) => change_id));
-      assert.equal(insides.list.all.n_changes, row.target.change_ids.length, 'it is all that there is to decide');
       await run('undo', insides.changes.groups.find(({ id }) => id === row.groupId));
       await until(() => fs.existsSync(old) && !fs.existsSync(made), 'it has its old name');
       assert.equal(disk(old), LINES);
@@ -398,17 +397,19 @@ export function changesSuite(): void {
       const { turn_id } = await turn('the second');
       await session.edit({ file_path: path, old_string: 'line 9\n', new_string: 'LINE 9\n' });
       await until(() => marks(path).length === 2, 'both are marked');
-      const labels = () => insides.changes.groups.map(({ label }) => label.split(' · ')[1]);
+      const labels = () => insides.changes.groups.slice(1).map(({ label }) => label.split(' · ')[1]);
       await until(() => labels().includes('the first') && labels().includes('the second'), 'each turn is a group with its title');
-      const second = insides.changes.groups.find(({ label }) => label.endsWith('the second'))!;
+      assert.equal(labels()[0], 'the second', 'the newest is the first');
+      const second = insides.changes.groups.find(({ label }) => label.includes('the second'))!;
+      assert.match(second.label, / · \+1 −1$/);
       assert.equal(await textBefore(path, second.id), LINES.replace('line 3\n', 'LINE 3\n'), 'the diff of a turn lacks its changes only');
       const { turns } = await insides.daemon.request('fileops/turns', {});
-      const restored = insides.turns.restore(turns.find(one => one.turn_id === turn_id)!);
-      await until(async () => {
-        await vscode.commands.executeCommand('notification.acceptPrimaryAction');
-        return disk(path) === LINES.replace('line 3\n', 'LINE 3\n');
-      }, 'the second turn is undone');
-      await restored;
+      await insides.turns.preview(turns.find(one => one.turn_id === turn_id)!);
+      await until(() => insides.turns.isPreviewInFront, 'its page is in front');
+      assert.equal(disk(path), LINES.replace('line 3\n', 'LINE 3\n').replace('line 9\n', 'LINE 9\n'), 'nothing is undone yet');
+      await run('undoAll'); // the button in the title of the page
+      await until(() => disk(path) === LINES.replace('line 3\n', 'LINE 3\n'), 'the second turn is undone');
+      assert.ok(!insides.turns.isPreviewInFront, 'the page is closed');
     });
 
     it('the switch is set for all agents of the project, and shown', async () => {

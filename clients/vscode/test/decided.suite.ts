@@ -181,7 +181,7 @@ export function decidedSuite(): void {
       const session = await agent(path);
       const done = session.edit({ file_path: path, old_string: '1', new_string: '2' });
       const real = await shown();
-      assert.equal(real.secondsLeft, undefined);
+      assert.ok(real.secondsLeft > 60, 'the whole time is known');
       const question: Question = { ...real.question, review_id: 'r-late', expires_at: Date.now() / 1000 + 40 };
       insides.reviews.update({ opened: [question], closed: [] });
       const review = insides.reviews.waiting[1] as Review;

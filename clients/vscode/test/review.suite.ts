@@ -47,7 +47,7 @@ export function reviewSuite(): void {
       const review = await shown();
       assert.equal(vscode.window.activeTextEditor, mine);
       const { contributes } = vscode.extensions.getExtension('fileops.fileops')!.packageJSON as { contributes: { keybindings: { command: string }[] } };
-      const keys = contributes.keybindings.filter(({ command }) => /^fileops\.(accept|reject)$/.test(command));
+      const keys = contributes.keybindings.filter(({ command }) => /^fileops\.(accept|reject)ByKey$/.test(command));
       assert.equal(keys.length, 2);
       for (const { command } of keys) await vscode.commands.executeCommand(command);
       assert.deepEqual(insides.reviews.waiting, [review]);

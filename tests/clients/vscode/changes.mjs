@@ -59,7 +59,7 @@ async function listBesideGit() {
     ['total * 0.95', 'total * Decimal("0.9")']);
   await write(painter, 'users.py', ['def user_3(name):\n', 'def user_3(name):\n    """The third."""\n']);
   await write(painter, 'lib/tax.py', ['RATE = 1', 'RATE = Decimal("1.07")']);
-  await status('4 to keep or undo').waitFor();
+  await status(/\b4 changes? in /).waitFor();
   await page.keyboard.press('Control+Shift+G');
   await row('Agent Changes').waitFor();
   await row(/Claude Code · /).waitFor();
@@ -87,7 +87,7 @@ async function oneChangeByThePeek() {
   await peek.waitFor();
   const before = disk('prices.py');
   await button(peek, 'Keep').click();
-  await status('3 to keep or undo').waitFor();
+  await status(/\b3 changes? in /).waitFor();
   assert.equal(disk('prices.py'), before);
   await page.keyboard.press('Escape');
   say('one change is kept by an icon of the peek');
@@ -113,7 +113,7 @@ async function typingAbove() {
   for (let n = 0; n < 12; n++) await page.keyboard.press('Control+Z');
   await page.keyboard.press('Control+S');
   await until(() => disk('users.py').startsWith('def user_0'), 'nothing of it is left');
-  await status('3 to keep or undo').waitFor();
+  await status(/\b3 changes? in /).waitFor();
   say('typing above a change: its bar never went');
 }
 
@@ -122,11 +122,11 @@ async function byKeys() {
   await openFile('prices.py');
   await goToLine(19);
   await pressKeyOf('undo');
-  await status('2 to keep or undo').waitFor();
+  await status(/\b2 changes? in /).waitFor();
   await page.locator('.view-line', { hasText: 'total * 0.95' }).first().waitFor();
   await until(() => disk('prices.py').includes('total * 0.95'), 'it is undone');
   await palette('Agent Changes: Redo the Last Undo');
-  await status('3 to keep or undo').waitFor();
+  await status(/\b3 changes? in /).waitFor();
   await until(() => disk('prices.py').includes('Decimal("0.9")'), 'it is there again');
   await page.locator('.view-line', { hasText: 'Decimal("0.9")' }).first().waitFor(); // loading it moves the cursor
   await goToLine(19);
@@ -135,7 +135,7 @@ async function byKeys() {
   await reasonBox.waitFor();
   await page.keyboard.type('Regular customers get 5 percent.');
   await page.keyboard.press('Enter');
-  await status('2 to keep or undo').waitFor();
+  await status(/\b2 changes? in /).waitFor();
   const { notices } = await claude.call('Read', 'prices.py');
   assert.match(notices.join(' '), /Regular customers get 5 percent\./);
   await pressKeyOf('nextFile');
@@ -147,7 +147,7 @@ async function byKeys() {
   await until(async () => (await focused()).includes(second), 'the next file has the keyboard');
   await pressKeyOf('undoFile');
   await tab('(Agent Changes)').waitFor({ state: 'detached' });
-  await status(/\d to keep or undo/).waitFor({ state: 'detached' });
+  await status(/\d changes? in \d/).waitFor({ state: 'detached' });
   await row('Agent Changes').waitFor({ state: 'detached' }); // the list goes with the last change
   assert.ok(second === 'tax.py' ? disk('lib/tax.py') === TAX : disk('users.py') === USERS);
   await clear();
@@ -158,7 +158,7 @@ async function byKeys() {
 async function diffsOfVsCode() {
   await write(claude, 'prices.py', ['    return round(amount + amount * VAT, 2)', '    return round(amount * (1 + VAT), 2)'], ['    total = 0', '    total = Decimal(0)']);
   await write(painter, 'users.py', ['def user_9(name):\n', 'def user_9(name):\n    """The ninth."""\n']);
-  await status('3 to keep or undo').waitFor();
+  await status(/\b3 changes? in /).waitFor();
   await palette('Agent Changes: Open All Changes');
   await tab('Agent Changes').waitFor();
   await page.locator('.multiDiffEntry', { hasText: 'users.py' }).waitFor();
@@ -169,18 +169,18 @@ async function diffsOfVsCode() {
   await palette('View: Close All Editors');
   await page.keyboard.press('Control+Shift+G');
   await row(/Claude Code · /).waitFor();
-  await list.locator('.monaco-list-row', { hasText: 'prices.py' }).last().click();
+  await list.locator('.monaco-list-row', { hasText: 'prices.py' }).first().click();
   await tab('prices.py (Agent Changes)').waitFor();
   await page.locator('.modified-in-monaco-diff-editor .view-line', { hasText: '(1 + VAT)' }).click();
   const before = disk('prices.py');
   const arrows = page.locator('.monaco-diff-editor a[aria-label^="Revert"]');
   await arrows.last().click();
   await page.locator('.modified-in-monaco-diff-editor .view-line', { hasText: 'amount + amount' }).waitFor();
-  await status('3 to keep or undo').waitFor();
+  await status(/\b3 changes? in /).waitFor();
   assert.equal(disk('prices.py'), before, 'the text is not saved');
   await page.locator('.modified-in-monaco-diff-editor .view-line', { hasText: 'amount + amount' }).click();
   await page.keyboard.press('Control+Z');
-  await status('4 to keep or undo').waitFor();
+  await status(/\b4 changes? in /).waitFor();
   await page.keyboard.press('Control+S');
   say('the arrow in the margin undoes one change, and Ctrl+Z lists it again');
 }
@@ -189,27 +189,27 @@ async function diffsOfVsCode() {
 async function gitInTheMiddle() {
   await palette('View: Close All Editors');
   git(workspace, 'stash', '-q');
-  await status(/\d to keep or undo/).waitFor({ state: 'detached' });
+  await status(/\d changes? in \d/).waitFor({ state: 'detached' });
   git(workspace, 'stash', 'pop', '-q');
-  await status('4 to keep or undo').waitFor();
+  await status(/\b4 changes? in /).waitFor();
   await list.locator('.monaco-list-row', { hasText: /painter · / }).waitFor();
   say('stashed and back: the same is to keep or undo, of the same agents');
   await palette('Agent Changes: Keep All');
   await page.locator('.monaco-dialog-box', { hasText: /Keep 4 changes in 3 files of / }).waitFor(); // of two agents: it asks
   await page.keyboard.press('Enter');
-  await status(/\d to keep or undo/).waitFor({ state: 'detached' });
+  await status(/\d changes? in \d/).waitFor({ state: 'detached' });
   await clear();
   await write(painter, 'users.py', ['def user_5(name):\n', 'def user_5(name):\n    """The fifth."""\n']);
-  await status('1 to keep or undo').waitFor();
+  await status(/\b1 changes? in /).waitFor();
   git(workspace, 'commit', '-qm', 'second', 'users.py');
-  await status(/\d to keep or undo/).waitFor({ state: 'detached' });
+  await status(/\d changes? in \d/).waitFor({ state: 'detached' });
   git(workspace, 'stash', '-q');
   git(workspace, 'switch', '-q', '-c', 'other', 'HEAD~1');
   git(workspace, 'switch', '-q', 'main');
   git(workspace, 'stash', 'pop', '-q');
   await openFile('users.py');
   await page.locator('.view-line', { hasText: 'The fifth.' }).first().waitFor();
-  assert.equal(await status(/\d to keep or undo/).count(), 0);
+  assert.equal(await status(/\d changes? in \d/).count(), 0);
   say('what is committed counts as kept, also after another branch and back');
 }
 
@@ -225,7 +225,7 @@ async function undoInTwoWindowsWithoutAnAnswer() {
   await late.goto(page.url());
   const other = personAt({ page: late, workspace });
   await write(painter, 'prices.py', ['VAT = Decimal("0.19")', 'VAT = Decimal("0.20")']);
-  await Promise.all([status, other.status].map(shown => shown('1 to keep or undo').waitFor()));
+  await Promise.all([status, other.status].map(shown => shown(/\b1 changes? in /).waitFor()));
   await clear();
   const { pid } = statusOf(socket);
   process.kill(pid, 'SIGSTOP');
@@ -250,7 +250,7 @@ async function keepAndUndoOfADaemonThatIsKilled() {
   const before = disk('prices.py');
   await write(painter, 'prices.py', ['VAT = Decimal("0.19")', 'VAT = Decimal("0.20")'], ['def discount(', 'def reduced(']);
   const edited = disk('prices.py');
-  await status('2 to keep or undo').waitFor();
+  await status(/\b2 changes? in /).waitFor();
   await clear();
   await openFile('prices.py');
   const lineOf = text => edited.split('\n').findIndex(line => line.includes(text)) + 1;
@@ -271,15 +271,15 @@ async function keepAndUndoOfADaemonThatIsKilled() {
   await notice('there was no answer about the change of painter in line 5').waitFor();
   await clear();
   await until(() => ![undefined, pid].includes(statusOf(socket).pid), 'another daemon runs');
-  await status('2 to keep or undo').waitFor();
+  await status(/\b2 changes? in /).waitFor();
   assert.equal(disk('prices.py'), edited);
   await openFile('prices.py');
   await goToLine(lineOf('0.20'));
   await pressKeyOf('keep');
-  await status('1 to keep or undo').waitFor();
+  await status(/\b1 changes? in /).waitFor();
   await goToLine(lineOf('def reduced'));
   await pressKeyOf('undo');
-  await status(/\d to keep or undo/).waitFor({ state: 'detached' });
+  await status(/\d changes? in \d/).waitFor({ state: 'detached' });
   await until(() => disk('prices.py') === before.replace('"0.19"', '"0.20"'), 'one is kept and the other undone');
   say('a daemon that was killed while it kept and undid had done neither; another one did');
 }

@@ -41,7 +41,7 @@ async function story() {
   assert.match((await tooltip.innerText()).replace(/\s+/g, ' '), expected === 'found' ? /found by: fileops-server in ~\/.local\/bin/ : /found by: the bundled server on python3/);
   await read('bot', 'one.py');
   assert.equal((await edit('bot', 'one.py', 'a = 1', 'a = 2')).status, 'success'); // at once, and listed
-  await status('1 to keep or undo').waitFor();
+  await status(/\b1 changes? in /).waitFor();
   await palette('Agent Changes: Next File');
   await tab('one.py (Agent Changes)').waitFor();
   await palette('Agent Changes: Undo File');

@@ -5,8 +5,9 @@ import readline from 'node:readline';
 
 /** host: its name. Its calls wait for a review where windows show one. */
 export async function agentOutside(socket, workspace, host) {
-  // Below a shell of its own, as below a host: what the editor does would else be taken for the agent's doing.
-  const server = spawn('/bin/sh', ['-c', '"$0" -P -m fileops mcp; exit', process.env.FILEOPS_PYTHON], {
+  // Below a process of its own, the host: what the editor does would else be taken for the agent's doing.
+  const host_ = 'import subprocess, sys; sys.exit(subprocess.call([sys.executable, "-P", "-m", "fileops", "mcp"]))';
+  const server = spawn(process.env.FILEOPS_PYTHON, ['-P', '-c', host_], {
     cwd: workspace, stdio: ['pipe', 'pipe', 'inherit'],
     // As the window has it: after the end of a daemon, the first of them starts the next one.
     env: { ...process.env, FILEOPS_SOCKET: socket, XDG_STATE_HOME: path.resolve(socket, '../../state') } });

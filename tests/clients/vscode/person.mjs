@@ -16,7 +16,7 @@ export function personAt({ page, workspace }, images) {
   /** Lines of the proposed side. */
   const proposal = part => page.locator('.modified-in-monaco-diff-editor .view-line', { hasText: part });
   const editorOf = label => page.locator('.editor-group-container', { has: tab(label) });
-  const titleButton = label => editorOf('waits for you').locator(`.editor-actions a[aria-label^="${label} ("]`);
+  const titleButton = label => editorOf('waits for you').locator(`.editor-actions a[aria-label^="${label}"]`);
   /** Where a rejection or an undo may get its reason. */
   const reasonBox = page.locator('.quick-input-widget', { hasText: /Enter (rejects|undoes) (it|them)/ });
   const toast = text => page.locator('.notification-toast', { hasText: text });
@@ -29,7 +29,7 @@ export function personAt({ page, workspace }, images) {
 
   /** Presses what the extension binds to its command; a chord is several strokes. */
   async function pressKeyOf(command) {
-    const { key } = MANIFEST.contributes.keybindings.find(binding => binding.command === `fileops.${command}`);
+    const { key } = MANIFEST.contributes.keybindings.find(binding => binding.command.replace(/ByKey$/, '') === `fileops.${command}`);
     for (const stroke of key.split(' ')) {
       await page.keyboard.press(stroke.split('+').map(part => ({ ctrl: 'Control' })[part] ?? part[0].toUpperCase() + part.slice(1)).join('+'));
     }

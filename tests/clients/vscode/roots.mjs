@@ -49,7 +49,7 @@ async function story() {
   await write('front', 'Claude Code');
   await write('back', 'painter');
   await write('other', 'stranger');
-  await status('2 to keep or undo').waitFor();
+  await status(/\b2 changes? in /).waitFor();
   await page.keyboard.press('Control+Shift+G');
   await row(/Claude Code · /).waitFor();
   await row(/painter · /).waitFor();
@@ -63,7 +63,7 @@ async function story() {
   assert.equal(disk('other/shop.py'), 'c = 2\n');
   await palette('Agent Changes: Redo the Last Undo');
   await until(() => disk('front/shop.py') === 'a = 2\n' && disk('back/shop.py') === 'b = 2\n', 'both are there again');
-  await status('2 to keep or undo').waitFor();
+  await status(/\b2 changes? in /).waitFor();
   say('all means the folders of the window, after a question with names; one redo brings both back');
 
   await palette('Agent Changes: Keep All');

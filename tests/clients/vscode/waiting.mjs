@@ -219,7 +219,7 @@ async function anotherEncoding() {
   await until(() => fs.readFileSync(file('greet.latin1')).equals(bytes(accepted)), 'it is written');
   await agent('speller', 'setApprovalMode', 'yolo');
   assert.equal((await edit('speller', 'greet.latin1', 'line 4', 'l\u00edne 4')).status, 'success');
-  await status('1 to keep or undo').waitFor();
+  await status(/\b1 changes? in /).waitFor();
   await openFile('greet.latin1');
   await pressKeyOf('undoFile');
   await until(() => fs.readFileSync(file('greet.latin1')).equals(bytes(accepted)), 'it is undone');

@@ -3,6 +3,8 @@ import * as vscode from 'vscode';
 import type { RewindDetails, ToolResult } from '../protocol';
 import { saysIfLate } from '../ui/late';
 import { askReason } from '../ui/reason';
+import type { Before } from './before';
+import { placesKept } from './cursor';
 import type { UnkeptList } from './list';
 import { counted, type Target } from './targets';
 
@@ -14,6 +16,8 @@ export interface Decided {
 
 /** If more files than this are affected, their number is shown first. */
 const MANY_FILES = 10;
+/** Changes by the person, among which their last undo is looked for. */
+const RECENT = 200;
 
 export class UnkeptActions implements vscode.Disposable {
   readonly #decided = new vscode.EventEmitter<Decided>();
@@ -22,7 +26,7 @@ export class UnkeptActions implements vscode.Disposable {
   #lastUndo: string | undefined;
   #lastKeep: { keepId: string; what: string } | undefined;
 
-  constructor(readonly list: UnkeptList) {}
+  constructor(readonly list: UnkeptList, readonly before: Before) {}
 
   /** "3 changes in prices.py", while it can be taken back. */
   get lastKept(): string | undefined {
@@ -30,7 +34,7 @@ export class UnkeptActions implements vscode.Disposable {
   }
 
   async keep(target: Target): Promise<void> {
-    const { change_ids, what } = target;
+    const { change_ids, what, nChanges } = target;
     if (!await this.#isMeant('Keep', target)) return;
     const result = await this.#answered(what, () => this.list.daemon.request('fileops/keep', { change_ids: [...change_ids] }), `keeping ${what}`);
     if (!result) return;
@@ -39,7 +43,7 @@ export class UnkeptActions implements vscode.Disposable {
     this.#decided.fire({ change_ids });
     this.list.refresh();
     if (n_changes === 0 || (n_changes ?? change_ids.length) < change_ids.length) {
-      const kept = n_changes === 0 ? 'nothing was kept: this' : `kept ${n_changes} of ${counted(change_ids.length)}: the rest`;
+      const kept = n_changes === 0 ? 'nothing was kept: this' : `kept a part of ${counted(nChanges)}: the rest`;
       return void vscode.window.showWarningMessage(`Fileops: ${kept} was already undone, kept or overwritten, perhaps in another window.`);
     }
     if (change_ids.length === 1 || !keep_id) return void vscode.window.setStatusBarMessage(`$(check) Kept: ${what}`, 5000);
@@ -47,11 +51,10 @@ export class UnkeptActions implements vscode.Disposable {
     void vscode.window.showInformationMessage(`Fileops: kept: ${what}.`, undo).then(chosen => (chosen === undo ? this.undoKeep(keep_id) : undefined));
   }
 
-  /** keepId: as the daemon answered it; by default the last one. What was kept is listed again. */
-  async undoKeep(keepId = this.#lastKeep?.keepId): Promise<void> {
-    if (keepId === undefined) return;
-    if (this.#lastKeep?.keepId === keepId) this.#lastKeep = undefined;
-    const result = await this.#answered('what was kept', () => this.list.daemon.request('fileops/undoKeep', { keep_id: keepId }), 'the undo of what was kept');
+  /** keepId: as the daemon answered it; by default the last one, also of another window. What was kept is listed again. */
+  async undoKeep(keepId?: string): Promise<void> {
+    this.#lastKeep = undefined;
+    const result = await this.#answered('what was kept', () => this.list.daemon.request('fileops/undoKeep', keepId === undefined ? {} : { keep_id: keepId }), 'the undo of what was kept');
     this.list.refresh();
     if (result) vscode.window.setStatusBarMessage('$(discard) It is to keep or undo again', 5000);
   }
@@ -60,15 +63,21 @@ export class UnkeptActions implements vscode.Disposable {
   async undo(target: Target, reason?: string): Promise<void> {
     const { change_ids, what } = target;
     if (!await this.#isMeant('Undo', target)) return;
-    const result = await this.#rewind({ change_ids: [...change_ids], ...(reason ? { reason } : {}) }, what, `the undo of ${what}`);
+    const places = placesKept(this.before, new Set(change_ids));
+    const result = await this.#rewind({ change_ids: [...change_ids], ...(reason ? { reason } : {}) }, what, `the undo of ${what}`).finally(() => places.dispose());
     const { rewind_id, conflicts } = result?.details ?? {};
     if (result?.status !== 'success' || !rewind_id) return;
-    this.#lastUndo = rewind_id;
     this.#decided.fire({ change_ids, rewindId: rewind_id });
     const n = conflicts?.length ?? 0;
-    const left = n > 0 ? ` In ${n} ${n === 1 ? 'place' : 'places'} the text was changed again; it stays.` : '';
+    this.offerRedo(rewind_id, what, n > 0 ? ` In ${counted(n, 'place')} the text was changed again; it stays.` : '');
+  }
+
+  /** Says what was undone. left: what was not. */
+  offerRedo(rewindId: string | null | undefined, what: string, left = ''): void {
+    if (!rewindId) return;
+    this.#lastUndo = rewindId;
     const redo = 'Redo';
-    void vscode.window.showInformationMessage(`Fileops: undone: ${what}.${left}`, redo).then(chosen => (chosen === redo ? this.redo(rewind_id) : undefined));
+    void vscode.window.showInformationMessage(`Fileops: undone: ${what}.${left}`, redo).then(chosen => (chosen === redo ? this.redo(rewindId) : undefined));
   }
 
   async undoWithReason(target: Target): Promise<void> {
@@ -78,13 +87,27 @@ export class UnkeptActions implements vscode.Disposable {
     if (reason !== undefined) await this.undo(target, reason);
   }
 
-  /** rewindId: of an undo; by default the last one of this window. What was written since stays. */
-  async redo(rewindId = this.#lastUndo): Promise<void> {
+  /** rewindId: of an undo; by default the last one, also of another window. What was written since stays. */
+  async redo(given?: string): Promise<void> {
+    const rewindId = given ?? this.#lastUndo ?? await this.#undoneElsewhere();
     if (rewindId === undefined) return void vscode.window.setStatusBarMessage('Nothing to redo here', 5000);
     const result = await this.#rewind({ rewind_id: rewindId }, 'what was undone', 'the redo of what was undone');
     if (result?.status !== 'success') return;
     if (this.#lastUndo === rewindId) this.#lastUndo = undefined;
     vscode.window.setStatusBarMessage('$(redo) The changes are there again', 5000);
+  }
+
+  /** The person's newest undo in this project that is in force and is not itself a redo. */
+  async #undoneElsewhere(): Promise<string | undefined> {
+    if (!this.list.isOn) return undefined;
+    const { entries } = await this.list.daemon.request('fileops/log', { by: 'person', limit: RECENT });
+    for (const { rewind_id, undone_by, undoes } of entries) {
+      if (rewind_id === null || undone_by !== null) continue;
+      const [undone] = undoes;
+      const written = undone === undefined ? undefined : (await this.list.daemon.request('fileops/entry', { entry_id: undone })).entry;
+      if (!written || (written.undoes.length === 0 && written.rewind_id === null)) return rewind_id;
+    }
+    return undefined;
   }
 
   async #rewind(target: { change_ids: string[]; reason?: string } | { rewind_id: string }, what: string, act: string): Promise<ToolResult<RewindDetails> | undefined> {
@@ -95,12 +118,12 @@ export class UnkeptActions implements vscode.Disposable {
   }
 
   /** Asks before deciding on more than one screen shows, with numbers and names. */
-  async #isMeant(verb: 'Keep' | 'Undo', { change_ids, nFiles, agents }: Target): Promise<boolean> {
+  async #isMeant(verb: 'Keep' | 'Undo', { nChanges, nFiles, agents }: Target): Promise<boolean> {
     if (nFiles <= MANY_FILES && agents.length <= 1) return true;
-    const yes = `${verb} ${counted(change_ids.length)}`;
+    const yes = `${verb} ${counted(nChanges)}`;
     const detail = verb === 'Keep' ? 'It can be taken back.' : 'What you typed since stays. It can be redone.';
     return await vscode.window.showWarningMessage(
-      `${verb} ${counted(change_ids.length)} in ${counted(nFiles, 'file')} of ${agents.join(', ')}?`, { modal: true, detail }, yes) === yes;
+      `${verb} ${counted(nChanges)} in ${counted(nFiles, 'file')} of ${agents.join(', ')}?`, { modal: true, detail }, yes) === yes;
   }
 
   /** Undefined after a message, if there was no answer: the daemon ended, or the record cannot be written. */

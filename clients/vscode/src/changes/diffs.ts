@@ -175,7 +175,7 @@ export function labelOfGroup({ session, turn }: { session: { label: string }; tu
 const allTabs = (): vscode.Tab[] => vscode.window.tabGroups.all.flatMap(({ tabs }) => tabs);
 
 /** VS Code adds the number of files to the title. Its input has no class in the stable API. */
-const isPage = ({ input, label }: vscode.Tab, title: string): boolean =>
+export const isPage = ({ input, label }: vscode.Tab, title: string): boolean =>
   !(input instanceof vscode.TabInputText || input instanceof vscode.TabInputTextDiff) && (label === title || label.startsWith(`${title} (`));
 
 const keysOf = (diffs: readonly Diff[]): ReadonlySet<string> => new Set(diffs.map(([, before]) => String(before)));

@@ -17,24 +17,33 @@ export class ChangesHere implements vscode.Disposable, vscode.HoverProvider, vsc
   readonly #name = vscode.window.createTextEditorDecorationType({
     after: { color: new vscode.ThemeColor('editorCodeLens.foreground'), margin: '0 0 0 3em' },
   });
+  readonly #moved = new vscode.EventEmitter<void>();
+  /** `summary` may have changed. */
+  readonly onDidMove = this.#moved.event;
+  #told: string | undefined;
   readonly #disposables: vscode.Disposable[];
   /** For each editor, the drawn lines, where the editor has moved them. */
   readonly #drawn = new WeakMap<vscode.TextEditor, Span[]>();
   readonly #named = new WeakMap<vscode.TextEditor, string>();
   #isHere = false;
+  #paths: string[] = [];
 
   constructor(readonly before: Before) {
     const files = { scheme: 'file' };
     this.#disposables = [
-      this.#lines, this.#name,
+      this.#lines, this.#name, this.#moved,
       vscode.languages.registerHoverProvider(files, this),
       vscode.languages.registerCodeActionsProvider(files, this, { providedCodeActionKinds: [vscode.CodeActionKind.QuickFix] }),
       before.onDidPlace(() => this.#draw()),
       before.onDidType(event => this.#follow(event)),
       vscode.window.onDidChangeVisibleTextEditors(() => this.#draw()),
       vscode.window.tabGroups.onDidChangeTabs(() => this.#tellContext()),
+      before.list.onDidChange(filePath => filePath === undefined && this.#tellPaths()),
       vscode.window.onDidChangeActiveTextEditor(() => this.#draw()),
-      vscode.window.onDidChangeTextEditorSelection(({ textEditor }) => this.#nameIn(textEditor)),
+      vscode.window.onDidChangeTextEditorSelection(({ textEditor }) => {
+        this.#nameIn(textEditor);
+        this.#tellSummary();
+      }),
     ];
   }
 
@@ -42,6 +51,22 @@ export class ChangesHere implements vscode.Disposable, vscode.HoverProvider, vsc
   get atCursor(): readonly Mark[] {
     const editor = vscode.window.activeTextEditor;
     return editor ? this.#at(editor.document.uri, editor.selection.active.line).slice(0, 1) : [];
+  }
+
+  /** Whose change the cursor is at, and how many the file has: "Claude Code 2: 2 of 7". Undefined without any. */
+  get summary(): string | undefined {
+    const editor = vscode.window.activeTextEditor;
+    const marks = editor ? this.before.at(editor.document.uri) : [];
+    const [mark] = this.atCursor;
+    if (mark) return `${inOneLine(mark.change.label)}: ${marks.indexOf(mark) + 1} of ${marks.length}`;
+    return marks.length > 0 ? `${marks.length} here` : undefined;
+  }
+
+  #tellSummary(): void {
+    const { summary } = this;
+    if (summary === this.#told) return;
+    this.#told = summary;
+    this.#moved.fire();
   }
 
   /** A change that only removed lines is at the lines before and after it. */
@@ -72,6 +97,7 @@ export class ChangesHere implements vscode.Disposable, vscode.HoverProvider, vsc
       this.#drawn.set(editor, spans);
       this.#nameIn(editor);
     }
+    this.#tellSummary();
     this.#tellContext();
   }
 
@@ -85,6 +111,14 @@ export class ChangesHere implements vscode.Disposable, vscode.HoverProvider, vsc
     editor.setDecorations(this.#name, mark ? [{
       range: editor.document.lineAt(line).range, renderOptions: { after: { contentText: inOneLine(mark.change.label) } },
     }] : []);
+  }
+
+  /** For the buttons in the title of each editor, focused or not. */
+  #tellPaths(): void {
+    const paths = this.before.list.filesOf('').map(filePath => vscode.Uri.file(filePath).path);
+    if (isDeepStrictEqual(paths, this.#paths)) return;
+    this.#paths = paths;
+    void vscode.commands.executeCommand('setContext', 'fileops.unkeptPaths', paths);
   }
 
   #tellContext(): void {

@@ -64,7 +64,8 @@ export class UnkeptList implements vscode.Disposable {
   }
 
   get groups(): Group[] {
-    return this.#all.sessions.flatMap(session => session.turns.map(turn => ({ id: `turn-${session.session_id}-${turn.turn_id}`, session, turn })));
+    const groups = this.#all.sessions.flatMap(session => session.turns.map(turn => ({ id: `turn-${session.session_id}-${turn.turn_id}`, session, turn })));
+    return groups.sort((a, b) => (b.turn.began ?? 0) - (a.turn.began ?? 0)); // the newest first, whoever's it is
   }
 
   /** The changes of one turn in a file; with an empty id, of all turns. */
@@ -77,9 +78,13 @@ export class UnkeptList implements vscode.Disposable {
 
   /** As changesOf, and of a renamed file also that its old name is gone: they are kept or undone together. */
   decidedWith(filePath: string, groupId: string): readonly UnkeptChange[] {
+    return [...this.changesOf(filePath, groupId), ...this.ofOldName(filePath, groupId)];
+  }
+
+  /** Of a renamed file: that its old name is gone. */
+  ofOldName(filePath: string, groupId: string): readonly UnkeptChange[] {
     const old = this.of(filePath)?.moved_from;
-    const ofOld = old != null && this.of(old)?.operation === 'delete' ? this.changesOf(old, groupId) : [];
-    return [...this.changesOf(filePath, groupId), ...ofOld];
+    return old != null && this.of(old)?.operation === 'delete' ? this.changesOf(old, groupId) : [];
   }
 
   /** Files with changes to keep or undo, renamed ones by their new names; others are listed for what was undone of them only. */

@@ -4,7 +4,7 @@
  */
 import * as path from 'node:path';
 import * as vscode from 'vscode';
-import type { UnkeptOfFile } from '../protocol';
+import type { UnkeptOfFile, UnkeptTurn } from '../protocol';
 import type { Reviews, Waiting } from '../review/queue';
 import { rebasedSentence } from '../review/told';
 import type { Agents } from '../agents';
@@ -13,10 +13,19 @@ import type { UnkeptActions } from './actions';
 import type { Before } from './before';
 import { labelOfGroup, WAITING } from './diffs';
 import type { Group } from './list';
-import { counted, type Row } from './targets';
+import { counted, type Row, together } from './targets';
 
 /** How long a decided row stays: a second click must not hit the next row in its place. */
 const LINGER_MS = 2_000;
+
+const SORTED = 'fileops.sortedByName';
+const SORT_BY_NAME = ['workbench.scm.action.repositories.setSortKey.name', 'workbench.scm.action.setSortKey.name'];
+
+/** Files of a turn that are listed; one more row stands for the others. */
+const FOLD_AT = 20;
+
+/** Of every row of an agent: git lists the same files. */
+const AGENT = new vscode.ThemeIcon('hubot');
 
 interface Shown {
   source: vscode.SourceControl;
@@ -27,7 +36,7 @@ interface Shown {
 export class AgentChanges implements vscode.Disposable {
   /**
    * Exists only while there is something to show. It is then younger than git's, so the editor's peek begins with it:
-   * of providers with a root, VS Code asks the youngest first.
+   * of providers with a root, VS Code asks the youngest first. The list has the oldest first, so it is sorted by name.
    */
   #shown: Shown | undefined;
   /** By key, rows that were just decided. */
@@ -36,7 +45,7 @@ export class AgentChanges implements vscode.Disposable {
   readonly #disposables: vscode.Disposable[];
   #drawing: NodeJS.Immediate | undefined;
 
-  constructor(readonly before: Before, readonly reviews: Reviews, readonly actions: UnkeptActions, readonly agents: Agents) {
+  constructor(readonly before: Before, readonly reviews: Reviews, readonly actions: UnkeptActions, readonly agents: Agents, readonly store: vscode.Memento) {
     this.#disposables = [
       before.list.onDidChange(filePath => filePath === undefined && this.#drawSoon()),
       reviews.onDidChange(() => this.#drawSoon()),
@@ -44,7 +53,7 @@ export class AgentChanges implements vscode.Disposable {
     ];
   }
 
-  /** The groups in VS Code; none while there is nothing to decide. */
+  /** The groups in VS Code, the newest turn first; none while there is nothing to decide. */
   get groups(): readonly vscode.SourceControlResourceGroup[] {
     return this.#shown ? [this.#shown.waiting, ...this.#shown.turns.values()] : [];
   }
@@ -54,6 +63,7 @@ export class AgentChanges implements vscode.Disposable {
   }
 
   #open(): Shown {
+    void this.#sortByName();
     const source = vscode.scm.createSourceControl('fileops', 'Agent Changes', vscode.Uri.file('/'));
     source.quickDiffProvider = this.before; // only once: after another assignment the peek no longer opens
     source.inputBox.visible = false; // it looks like a commit message
@@ -62,10 +72,20 @@ export class AgentChanges implements vscode.Disposable {
     return { source, waiting, turns: new Map() };
   }
 
+  /** Once in a workspace: who wants another order keeps it. Its label comes before the names of most folders. */
+  async #sortByName(): Promise<void> {
+    const { globalValue, workspaceValue } = vscode.workspace.getConfiguration('scm').inspect('repositories.sortOrder') ?? {};
+    if (globalValue !== undefined || workspaceValue !== undefined || this.store.get(SORTED)) return;
+    await this.store.update(SORTED, true);
+    const commands = new Set(await vscode.commands.getCommands(true)); // VS Code 1.100 has another name for it
+    const sort = SORT_BY_NAME.find(command => commands.has(command));
+    if (sort) await vscode.commands.executeCommand(sort);
+  }
+
   #linger(ids: ReadonlySet<string>, rewindId: string | undefined): void {
     const rows = [...this.#shown?.turns.values() ?? []].flatMap(group => group.resourceStates as Row[]);
     for (const row of rows) {
-      if (!row.target || !row.target.change_ids.every(id => ids.has(id))) continue;
+      if (row.isRest || !row.target || !row.target.change_ids.every(id => ids.has(id))) continue;
       const { target: _, ...rest } = row;
       this.#lingering.set(keyOf(row), {
         ...rest, contextValue: rewindId ? 'undone' : 'kept', ...(rewindId ? { rewindId } : {}),
@@ -100,29 +120,49 @@ export class AgentChanges implements vscode.Disposable {
     }
     const { source, waiting: ofReviews, turns } = this.#shown ??= this.#open();
     ofReviews.resourceStates = waiting.map(review => this.#rowOfReview(review));
-    for (const group of groups) if (!turns.has(group.id)) turns.set(group.id, source.createResourceGroup(group.id, labelOfGroup(group)));
+    const old = new Map([...turns].map(([id, shown]) => [id, shown.resourceStates as Row[]]));
+    const news = groups.filter(({ id }) => !turns.has(id));
+    if (news.length > 0) { // VS Code lists groups in the order in which they were made, and the newest is to be the first
+      const lingering = [...turns.keys()].filter(id => !groups.some(group => group.id === id));
+      for (const shown of turns.values()) shown.dispose();
+      turns.clear();
+      for (const id of [...groups.map(group => group.id), ...lingering]) turns.set(id, source.createResourceGroup(id, ''));
+    }
     for (const [id, shown] of turns) {
       const group = groups.find(one => one.id === id);
-      const rows = this.#rowsOf(id, group, shown.resourceStates as Row[]);
+      const rows = this.#rowsOf(id, group, old.get(id) ?? []);
       if (rows.length === 0) {
         shown.dispose();
         turns.delete(id);
         continue;
       }
-      if (group) shown.label = labelOfGroup(group);
+      if (group) shown.label = `${labelOfGroup(group)} · ${sizeOf(group.turn)}`;
       shown.resourceStates = rows;
     }
-    source.count = new Set([...waiting.map(({ place }) => place), ...this.before.list.filesOf('')]).size;
+    source.count = waiting.length; // VS Code adds it to git's number, which counts the other files already
   }
 
   /** Existing rows keep their places, even for a moment after they were decided; new ones follow. */
   #rowsOf(id: string, group: Group | undefined, old: readonly Row[]): Row[] {
     const shown = new Set(this.before.list.filesOf(id));
-    const files = (group?.turn.files ?? []).filter(({ file_path }) => shown.has(file_path));
+    const all = (group?.turn.files ?? []).filter(({ file_path }) => shown.has(file_path));
+    const files = all.length > FOLD_AT + 1 ? all.slice(0, FOLD_AT) : all;
     const rows = new Map(files.map(file => this.#rowOfFile(group!, file)).map(row => [keyOf(row), row]));
     for (const row of this.#lingering.values()) if (row.groupId === id && !rows.has(keyOf(row))) rows.set(keyOf(row), row);
     const before = old.map(keyOf).filter(key => rows.has(key));
-    return [...new Set([...before, ...rows.keys()])].map(key => rows.get(key)!);
+    const listed = [...new Set([...before, ...rows.keys()])].map(key => rows.get(key)!);
+    return files.length < all.length ? [...listed, this.#rowOfRest(group!, all.slice(files.length))] : listed;
+  }
+
+  /** One row for the files that are not listed: a click opens all of the turn on one page. */
+  #rowOfRest(group: Group, files: readonly UnkeptOfFile[]): Row {
+    const targets = files.flatMap(file => this.#rowOfFile(group, file).target ?? []);
+    return {
+      resourceUri: vscode.Uri.file(`/${counted(files.length, 'more file')}`), groupId: group.id, contextValue: 'file', isRest: true,
+      target: together(targets, `changes in ${counted(files.length, 'file')}`),
+      command: { command: 'fileops.openAll', title: 'Open All Changes', arguments: [{ id: group.id, resourceStates: [] }] },
+      decorations: { iconPath: new vscode.ThemeIcon('ellipsis'), tooltip: 'Open all changes of this turn on one page' },
+    };
   }
 
   #rowOfFile({ id, session }: Group, { file_path, n_changes, added, removed }: UnkeptOfFile): Row {
@@ -135,9 +175,9 @@ export class AgentChanges implements vscode.Disposable {
       : changes.every(({ kind }) => kind === 'file') ? 'without a text' : `+${added} −${removed}`;
     return {
       resourceUri, groupId: id, contextValue: 'file',
-      target: { change_ids, what: `${counted(n_changes)} in ${path.basename(file_path)}`, nFiles: 1, agents: [agent] },
+      target: { change_ids, what: `${counted(n_changes)} in ${path.basename(file_path)}`, nChanges: n_changes, nFiles: 1, agents: [agent] },
       command: { command: 'fileops.open', title: 'Open Changes', arguments: [{ resourceUri, groupId: id }] },
-      decorations: { tooltip: `${counted(n_changes)} of ${agent}: ${what}`, strikeThrough: operation === 'delete' },
+      decorations: { iconPath: AGENT, tooltip: `${counted(n_changes)} of ${agent}: ${what}`, strikeThrough: operation === 'delete' },
     };
   }
 
@@ -149,7 +189,7 @@ export class AgentChanges implements vscode.Disposable {
       decorations: {
         tooltip: this.#tooltipOf(review), faded: isDecided,
         strikeThrough: review.kind === 'edit' && review.question.operation === 'delete',
-        ...(review.kind === 'command' ? { iconPath: new vscode.ThemeIcon('terminal') } : {}),
+        iconPath: review.kind === 'command' ? new vscode.ThemeIcon('terminal') : AGENT,
       },
     };
   }
@@ -175,5 +215,7 @@ export class AgentChanges implements vscode.Disposable {
 
 /** VS Code labels a row by its address alone. For a command, that is its last part, in a folder of its own. */
 const rowOfCommand = (folder: string, command: string): vscode.Uri => vscode.Uri.file(path.join(folder, command.replaceAll('/', '\u2215')));
+
+const sizeOf = ({ added, removed }: UnkeptTurn): string => `+${added} −${removed}`;
 
 const keyOf = ({ groupId, resourceUri }: Row): string => `${groupId}\0${resourceUri.fsPath}`;

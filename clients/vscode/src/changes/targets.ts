@@ -6,10 +6,11 @@ import type { Waiting } from '../review/queue';
 import { inOneLine } from '../ui/labels';
 import type { Before } from './before';
 
-/** Exactly these changes. what: for people. agents: whose they are. */
+/** Exactly these changes. what: for people. nChanges: a rename counts as one. agents: whose they are. */
 export interface Target {
   change_ids: readonly string[];
   what: string;
+  nChanges: number;
   nFiles: number;
   agents: readonly string[];
 }
@@ -19,6 +20,8 @@ export interface Row extends vscode.SourceControlResourceState {
   groupId: string;
   review?: Waiting;
   target?: Target;
+  /** Whether it stands for the files that are not listed. */
+  isRest?: boolean;
   /** The undo that undid it; the row is shown a moment longer. */
   rewindId?: string;
 }
@@ -50,16 +53,21 @@ export function targetInPeek(before: Before, [uri, changes, index]: readonly unk
   return targetOfChanges(marks.map(({ change, start }) => ({ ...change, start_line: start + 1 })), uri.fsPath);
 }
 
-export function targetOfChanges(changes: readonly UnkeptChange[], filePath: string): Target | undefined {
+/** ofOldName: that the old name of a renamed file is gone, which is decided with its changes and not counted. */
+export function targetOfChanges(changes: readonly UnkeptChange[], filePath: string, ofOldName: readonly UnkeptChange[] = []): Target | undefined {
   const [first] = changes;
   if (!first) return undefined;
   const what = changes.length === 1 ? `the change of ${inOneLine(first.label)} in line ${first.start_line}` : `${counted(changes.length)} in ${path.basename(filePath)}`;
-  return { change_ids: changes.map(({ change_id }) => change_id), what, nFiles: 1, agents: [...new Set(changes.map(({ label }) => inOneLine(label)))] };
+  return {
+    change_ids: [...changes, ...ofOldName].map(({ change_id }) => change_id), what, nChanges: changes.length, nFiles: 1,
+    agents: [...new Set(changes.map(({ label }) => inOneLine(label)))],
+  };
 }
 
 export function together(targets: readonly Target[], what: string): Target {
   return {
     change_ids: [...new Set(targets.flatMap(({ change_ids }) => change_ids))], what,
+    nChanges: targets.reduce((n, { nChanges }) => n + nChanges, 0),
     nFiles: targets.reduce((n, { nFiles }) => n + nFiles, 0), agents: [...new Set(targets.flatMap(({ agents }) => agents))],
   };
 }

@@ -1,35 +1,61 @@
-/** Agents' turns with their titles, and restoring the files to before one of them, after a preview. */
+/** Agents' turns with their titles, and undoing one of them with all later ones, after a preview. */
 import * as path from 'node:path';
 import * as vscode from 'vscode';
 import type { Daemon } from '../daemon/daemon';
-import type { RewindDetails, RewindParams, ToolResult, Turn } from '../protocol';
-import { fragments } from '../review/hunks';
+import type { RewindDetails, RewindParams, ToolResult, Turn, UiExtra } from '../protocol';
+import { applied, fragments, normalised } from '../review/hunks';
 import { type DiffPanes, VIEW_SCHEME } from '../ui/diff';
 import { clock, inOneLine } from '../ui/labels';
 import { saysIfLate } from '../ui/late';
+import { isPage } from './diffs';
 import type { UnkeptList } from './list';
 import { counted } from './targets';
 
 const SHOWN_TURNS = 200; // a person reads no longer list
 
-export class Turns {
-  constructor(readonly daemon: Daemon, readonly list: UnkeptList, readonly panes: DiffPanes) {}
+/** What the page in front shows, and *Undo All* in its title does. */
+interface Preview {
+  title: string;
+  target: Pick<RewindParams, 'since_turn' | 'all_since_turn'>;
+  plan: string | null | undefined;
+}
+
+export class Turns implements vscode.Disposable {
+  #shown: Preview | undefined;
+  readonly #listening: vscode.Disposable;
+
+  constructor(readonly daemon: Daemon, readonly list: UnkeptList, readonly panes: DiffPanes, readonly didUndo: (rewindId: string | null | undefined, what: string) => void) {
+    this.#listening = vscode.window.tabGroups.onDidChangeTabs(() => this.#tellContext());
+  }
+
+  /** Whether the page in front is the preview of an undo. Its title has the button that does it. */
+  get isPreviewInFront(): boolean {
+    return this.#isPage(vscode.window.tabGroups.activeTabGroup.activeTab);
+  }
+
+  #isPage(tab: vscode.Tab | undefined): boolean {
+    return tab !== undefined && this.#shown !== undefined && isPage(tab, this.#shown.title);
+  }
+
+  #tellContext(): void {
+    void vscode.commands.executeCommand('setContext', 'fileops.isUndoPreview', this.isPreviewInFront);
+  }
 
   async pick(): Promise<void> {
     if (!this.list.isOn) return void vscode.window.showInformationMessage('Fileops: turns are recorded by the shared daemon only.');
     const { turns } = await this.daemon.request('fileops/turns', { limit: SHOWN_TURNS });
     const open = turns.filter(({ n_entries, n_undone }) => n_entries > n_undone);
     const items = open.map(turn => ({
-      label: titleOf(turn), description: `${inOneLine(turn.label)} · ${clock(turn.began)}`, turn,
+      label: turn.title ? inOneLine(turn.title) : titleOf(turn), description: `${inOneLine(turn.label)} · ${clock(turn.began)}`, turn,
       detail: `${counted(turn.n_entries - turn.n_undone)} in ${counted(turn.n_files, 'file')}`,
     }));
     if (items.length === 0) return void vscode.window.showInformationMessage('Fileops: no agent has changed a file in a turn.');
-    const chosen = await vscode.window.showQuickPick(items, { title: 'Restore to Before a Turn', placeHolder: 'This turn and later ones are undone', matchOnDescription: true });
+    const chosen = await vscode.window.showQuickPick(items, { title: 'Undo a Turn', placeHolder: 'It is shown first, with the later turns of its agent', matchOnDescription: true });
     if (!chosen) return;
     const { turn } = chosen;
     const others = open.filter(({ session_id, began }) => session_id !== turn.session_id && began >= turn.began);
     const isOfAll = others.length === 0 ? false : await this.#whose(turn, others);
-    if (isOfAll !== undefined) await this.restore(turn, isOfAll);
+    if (isOfAll !== undefined) await this.preview(turn, isOfAll);
   }
 
   /** Whether to include what other agents did since; undefined if the person has not chosen. */
@@ -42,33 +68,55 @@ export class Turns {
     return (await vscode.window.showQuickPick(choices, { title: 'Whose Turns Since Then' }))?.isOfAll;
   }
 
-  /** Shows what would be undone. Only a second yes does it, and only if the result would still be the same. */
-  async restore(turn: Turn, isOfAll = false): Promise<void> {
+  /** Shows on one page what would be undone. *Undo All* in its title does it, if the result would still be the same. */
+  async preview(turn: Turn, isOfAll = false): Promise<void> {
     const target = isOfAll ? { all_since_turn: turn.turn_id } : { since_turn: turn.turn_id };
     const preview = await this.#rewind({ ...target, dry_run: true }, 'the preview');
     if (preview.status === 'error') return;
     const { files = [], conflicts = [], plan } = preview.details;
     if (files.length === 0) return void vscode.window.showInformationMessage('Fileops: nothing of that turn can be undone any more.');
-    await this.panes.showTogether(`Restore to before “${titleOf(turn)}”`, files.map(({ file_path, ui_extra }) => ({
+    const left = conflicts.length > 0 ? `, ${counted(conflicts.length, 'place')} left` : '';
+    const title = `Undo ${titleOf(turn)}${left}`;
+    const diffs = await Promise.all(files.map(async ({ file_path, ui_extra }) => ({
       filePath: file_path,
-      pane: this.panes.create({ scheme: VIEW_SCHEME, filePath: file_path, title: path.basename(file_path), ...fragments(ui_extra.hunks) }),
+      pane: this.panes.create({ scheme: VIEW_SCHEME, filePath: file_path, shownPath: vscode.workspace.asRelativePath(file_path), title: path.basename(file_path), ...await sidesOf(file_path, ui_extra) }),
     })));
-    const restore = 'Restore';
-    const left = conflicts.length > 0 ? ` In ${counted(conflicts.length, 'place')} the text was changed by others since; it stays.` : '';
-    const chosen = await vscode.window.showInformationMessage(
-      `Fileops: restore ${counted(files.length, 'file')} to before “${titleOf(turn)}” of ${isOfAll ? 'all agents' : inOneLine(turn.label)}?${left} What you wrote stays.`, restore);
-    if (chosen !== restore) return;
-    const result = await this.#rewind({ ...target, ...(plan ? { plan } : {}) }, `restoring ${counted(files.length, 'file')}`);
+    this.#shown = { title, target, plan };
+    await this.panes.showTogether(title, diffs);
+    this.#tellContext();
+  }
+
+  /** As the page in front shows it. */
+  async undoShown(): Promise<void> {
+    if (!this.#shown) return;
+    const { title, target, plan } = this.#shown;
+    const result = await this.#rewind({ ...target, ...(plan ? { plan } : {}) }, 'the undo of a turn');
     if (result.status === 'error') return;
-    vscode.window.setStatusBarMessage(`$(discard) Restored ${counted(files.length, 'file')} to before “${titleOf(turn)}”`, 5000);
+    const { files = [], rewind_id } = result.details;
+    await vscode.window.tabGroups.close(vscode.window.tabGroups.all.flatMap(({ tabs }) => tabs).filter(tab => isPage(tab, title)), true);
+    this.#shown = undefined;
+    this.#tellContext();
     this.list.refresh();
+    this.didUndo(rewind_id, counted(files.length, 'file'));
   }
 
   async #rewind(params: Pick<RewindParams, 'since_turn' | 'all_since_turn' | 'dry_run' | 'plan'>, what: string): Promise<ToolResult<RewindDetails>> {
     const result = await saysIfLate(this.daemon.request('fileops/rewind', { ...params, approved: true }), what) as ToolResult<RewindDetails>;
-    if (result.status === 'error') void vscode.window.showWarningMessage(`Fileops: nothing was restored. ${result.error?.message ?? ''}`.trim());
+    if (result.status === 'error') void vscode.window.showWarningMessage(`Fileops: nothing was undone. ${result.error?.message ?? ''}`.trim());
     return result;
+  }
+
+  dispose(): void {
+    this.#listening.dispose();
   }
 }
 
-const titleOf = ({ title, began }: Turn): string => (title ? inOneLine(title) : `Turn of ${clock(began)}`);
+/** Both sides as whole files, so that lines have their numbers; the hunks alone if the file's text does not fit them. */
+async function sidesOf(filePath: string, { exact, truncated, hunks }: UiExtra): Promise<{ before: string; after: string }> {
+  const document = exact && !truncated ? await vscode.workspace.openTextDocument(vscode.Uri.file(filePath)).then(found => found, () => undefined) : undefined;
+  const before = normalised(document?.getText() ?? '');
+  const after = applied(before, hunks);
+  return after === undefined ? fragments(hunks) : { before, after };
+}
+
+const titleOf = ({ title, began, label }: Turn): string => (title ? `“${inOneLine(title)}”` : `what ${inOneLine(label)} did at ${clock(began)}`);

@@ -79,10 +79,9 @@ export class Review {
     return this.isOwn ? ownName(this.question.session.session_id) : inOneLine(this.question.session.label);
   }
 
-  /** Whole seconds until it expires, in its last minute. */
-  get secondsLeft(): number | undefined {
-    const left = Math.ceil(this.question.expires_at - Date.now() / 1000);
-    return left <= 60 ? Math.max(left, 0) : undefined;
+  /** Whole seconds until it expires. */
+  get secondsLeft(): number {
+    return Math.max(Math.ceil(this.question.expires_at - Date.now() / 1000), 0);
   }
 
   get proposed(): string {

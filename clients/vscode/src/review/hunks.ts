@@ -70,6 +70,23 @@ export function fragments(hunks: readonly Pick<Hunk, 'new_start' | 'lines'>[]): 
   return { before: side('+'), after: side('-') };
 }
 
+/** A text with the hunks put into it; undefined if it does not have their old lines. */
+export function applied(text: string, hunks: readonly Pick<Hunk, 'old_start' | 'old_lines' | 'lines'>[]): string | undefined {
+  const lines = linesOf(text);
+  const out: string[] = [];
+  let at = 0;
+  for (const { old_start, old_lines, lines: ofHunk } of hunks) {
+    const first = old_lines === 0 ? old_start : old_start - 1;
+    const side = (other: HunkLine['kind']): string[] => ofHunk.filter(({ kind }) => kind !== other)
+      .map(({ text: line, no_newline }) => normalised(line) + (no_newline ? '' : '\n'));
+    const old = side('+');
+    if (first < at || old.join('') !== lines.slice(first, first + old.length).join('')) return undefined;
+    out.push(...lines.slice(at, first), ...side('-'));
+    at = first + old.length;
+  }
+  return [...out, ...lines.slice(at)].join('');
+}
+
 const HEADER = /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@/;
 
 /** The hunks of a unified diff of one file; ids "1", "2", … in order. */

@@ -366,7 +366,7 @@ export class Reviews implements vscode.Disposable {
     if (ends.length === 0) return;
     const isLastMinute = ends.some(left => left > 0 && left <= 60 * SECOND_MS);
     const later = Math.min(...ends.filter(left => left > 60 * SECOND_MS).map(left => left - 60 * SECOND_MS + 1));
-    const pause = isLastMinute ? SECOND_MS : later;
+    const pause = isLastMinute ? SECOND_MS : Math.min(later, 60 * SECOND_MS);
     if (!Number.isFinite(pause)) return;
     this.#clock = setTimeout(() => {
       this.#changed.fire();

@@ -124,6 +124,8 @@ export interface PaneContent {
   scheme: typeof REVIEW_SCHEME | typeof VIEW_SCHEME;
   /** Path of the real file: gives the tab its name and the text its colours. */
   filePath: string;
+  /** Where pages of several diffs show it; by default its name alone. */
+  shownPath?: string;
   title: string;
   before: string;
   after: string;
@@ -177,8 +179,8 @@ export class DiffPanes implements vscode.Disposable {
   create(content: PaneContent): DiffPane {
     const id = this.#nextId();
     const pane = {
-      before: address(content.scheme, id, 'before', content.filePath),
-      after: address(content.scheme, id, 'after', content.filePath),
+      before: address(content.scheme, id, 'before', content.filePath, content.shownPath),
+      after: address(content.scheme, id, 'after', content.filePath, content.shownPath),
       title: content.title,
     };
     this.#files.put(pane.before, content.before, true);
@@ -346,8 +348,8 @@ async function untilChanged(condition: () => boolean): Promise<void> {
   listening?.dispose();
 }
 
-const address = (scheme: string, id: string, side: string, filePath: string): vscode.Uri =>
-  vscode.Uri.from({ scheme, authority: `${side}-${id}`, path: `/${path.basename(filePath) || 'file'}` });
+const address = (scheme: string, id: string, side: string, filePath: string, shownPath = path.basename(filePath)): vscode.Uri =>
+  vscode.Uri.from({ scheme, authority: `${side}-${id}`, path: `/${shownPath.replace(/^\/+/, '') || 'file'}` });
 
 function tabs(matches: (input: vscode.TabInputTextDiff) => boolean): vscode.Tab[] {
   return vscode.window.tabGroups.all

@@ -3,6 +3,7 @@ import * as vscode from 'vscode';
 import type { Agents } from '../agents';
 import type { AskSwitch } from '../ask';
 import type { UnkeptActions } from '../changes/actions';
+import type { ChangesHere } from '../changes/here';
 import type { UnkeptList } from '../changes/list';
 import { counted } from '../changes/targets';
 import type { Daemon } from '../daemon/daemon';
@@ -20,7 +21,7 @@ export class Status implements vscode.Disposable {
   #health: WatcherHealthParams = { state: 'ok', reason: '' };
 
   constructor(
-    readonly daemon: Daemon, readonly reviews: Reviews, readonly agents: Agents, readonly list: UnkeptList, readonly actions: UnkeptActions, readonly ask: AskSwitch,
+    readonly daemon: Daemon, readonly reviews: Reviews, readonly agents: Agents, readonly list: UnkeptList, readonly here: ChangesHere, readonly actions: UnkeptActions, readonly ask: AskSwitch,
   ) {
     this.#item.name = 'Agent Changes';
     this.#item.command = 'fileops.showMenu';
@@ -39,6 +40,7 @@ export class Status implements vscode.Disposable {
       agents.onDidChange(() => this.#draw()),
       ask.onDidChange(() => this.#draw()),
       list.onDidChange(() => this.#draw()),
+      here.onDidMove(() => this.#draw()),
     ];
     this.#draw();
     this.#item.show();
@@ -78,12 +80,16 @@ export class Status implements vscode.Disposable {
     const n = this.reviews.waiting.length;
     if (n > 0) {
       const left = Math.min(...this.reviews.waiting.map(review => (review.kind === 'edit' && review.secondsLeft) || Infinity));
-      const clock = Number.isFinite(left) ? ` · ${left} s left` : '';
+      const clock = !Number.isFinite(left) ? '' : left > 60 ? ` · ${Math.round(left / 60)} min left` : ` · ${left} s left`;
       return [`$(eye) fileops: ${n} to review${clock}`, n === 1 ? 'One decision waits for you.' : `${n} decisions wait for you.`, 'warning'];
     }
     if (this.#health.state === 'degraded') return ['$(warning) fileops', `Changes of files may be noticed late: ${this.#health.reason}`];
     const { n_changes, n_files } = this.list.all;
-    if (n_changes > 0) return [`$(diff) fileops: ${n_changes} to keep or undo`, `${counted(n_changes)} in ${counted(n_files, 'file')} to keep or undo.`];
+    if (n_changes > 0) {
+      const all = `${counted(n_changes)} in ${counted(n_files, 'file')}`;
+      const here = this.here.summary;
+      return [`$(diff) ${here === undefined ? '' : `${literally(here)} · `}${all}`, `${all} to keep or undo.`];
+    }
     return ['$(check) fileops', 'The daemon runs.'];
   }
 
@@ -95,6 +101,7 @@ export class Status implements vscode.Disposable {
       label: `$(${review.kind === 'command' ? 'terminal' : 'eye'}) ${literally(review.title)}`, description: review.place, act: () => this.reviews.show(review, true),
     }));
     const { lastKept } = this.actions;
+    const isRunning = this.daemon.state === 'running';
     const hasChanges = waiting.length > 0 || this.list.all.n_changes > 0;
     const chosen = await vscode.window.showQuickPick<Item>([
       ...waiting, ...(waiting.length > 0 ? [separator] : []),
@@ -103,14 +110,16 @@ export class Status implements vscode.Disposable {
         { label: '$(arrow-down) Next File', act: run('nextFile') },
         { label: '$(list-tree) Show the List', description: 'Source Control', act: () => vscode.commands.executeCommand('workbench.view.scm') },
       ] : []),
-      { label: '$(redo) Redo the Last Undo', act: run('redo') },
-      ...(lastKept === undefined ? [] : [{ label: '$(discard) Undo the Last Keep', description: lastKept, act: () => this.actions.undoKeep() }]),
-      separator,
-      { label: '$(shield) Ask Before Each Edit', description: this.ask.label ?? '', act: run('ask') },
-      { label: '$(plug) Agents…', act: run('showAgents') },
-      { label: '$(history) History…', act: run('showHistory') },
-      { label: '$(debug-step-back) Restore to Before a Turn…', act: run('restore') },
-      separator,
+      ...(isRunning ? [
+        { label: '$(redo) Redo the Last Undo', act: run('redo') },
+        { label: '$(discard) Undo the Last Keep', description: lastKept ?? '', act: () => this.actions.undoKeep() },
+        separator,
+        { label: '$(shield) Ask Before Each Edit', description: this.ask.label ?? '', act: run('ask') },
+        { label: '$(plug) Agents…', act: run('showAgents') },
+        { label: '$(history) History…', act: run('showHistory') },
+        { label: '$(debug-step-back) Undo a Turn…', act: run('restore') },
+        separator,
+      ] : []),
       { label: '$(output) Show Log', act: run('showLog') },
       { label: '$(debug-restart) Restart', act: run('restart') },
     ], { title: `Agent Changes: ${this.#say()[1]}`, placeHolder: 'What to do' });
