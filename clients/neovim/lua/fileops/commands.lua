@@ -112,6 +112,25 @@ M.subcommands = {
   },
 }
 
+--- The name that has most pairs of letters with a word in common; nil if less than half of them.
+---@param names string[]
+---@param word string
+---@return string?
+function M.nearest(names, word)
+  local best, best_share = nil, 0.5
+  for _, name in ipairs(names) do
+    local n_common = 0
+    for i = 1, #word - 1 do
+      if name:find(word:sub(i, i + 1), 1, true) then n_common = n_common + 1 end
+    end
+    local share = n_common / math.max(1, #word - 1, #name - 1)
+    if share >= best_share then
+      best, best_share = name, share
+    end
+  end
+  return best
+end
+
 ---@param line { args: string, range?: integer, line1?: integer, line2?: integer }
 function M.run(line)
   local name, args = line.args:match('^%s*(%S*)%s*(.-)%s*$')
@@ -119,8 +138,10 @@ function M.run(line)
   if not subcommand then
     local names = vim.tbl_keys(M.subcommands)
     table.sort(names)
-    local sentence = name == '' and ':Fileops needs one of %s' or name .. ' is none of %s'
-    return require('fileops.ui.messages').error(sentence:format(table.concat(names, ', ')))
+    local near = name ~= '' and vim.fn.matchfuzzy(names, name)[1] or M.nearest(names, name)
+    local sentence = near and ('there is no :Fileops %s. Did you mean %s?'):format(name, near)
+      or (name == '' and ':Fileops needs one of ' or name .. ' is none of ') .. table.concat(names, ', ')
+    return require('fileops.ui.messages').error(sentence)
   end
   local has_range = (line.range or 0) > 0
   subcommand.run(args, has_range and { first = line.line1, last = line.line2 } or nil)

@@ -198,6 +198,8 @@ function M.status()
   local parts = {}
   local n_reviews = #require('fileops.review.queue').waiting()
   if n_reviews > 0 then parts[#parts + 1] = ('%d to review'):format(n_reviews) end
+  local to_decide = require('fileops.unkept.changes').summary()
+  if to_decide ~= '' then parts[#parts + 1] = to_decide end
   local followed = require('fileops.follow').name()
   if followed then parts[#parts + 1] = 'following ' .. followed end
   if require('fileops.client.process').state.status == 'failed' then parts[#parts + 1] = 'no daemon' end

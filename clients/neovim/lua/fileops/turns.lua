@@ -13,10 +13,10 @@ local N_TURNS = 50
 ---@param turn fileops.wire.Turn
 ---@return string such as "14:03  Codex  fix the login test  7 changes in 4 files"
 local function line_of(turn)
-  return ('%s  %s  %s  %s in %s'):format(
+  return ('%s  %s%s  %s in %s'):format(
     os.date('%H:%M', math.floor(turn.began)),
     turn.label,
-    turn.title or 'without a title',
+    turn.title and '  ' .. turn.title or '',
     counted(turn.n_entries - turn.n_undone, 'change'),
     counted(turn.n_files, 'file')
   )

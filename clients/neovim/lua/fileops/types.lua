@@ -142,6 +142,7 @@
 
 ---@class (exact) fileops.UnkeptTarget what is to be kept or undone
 ---@field ids string[] of changes
+---@field n_changes integer as lists count them: a rename is one
 ---@field n_files integer
 ---@field agents string[] labels
 

@@ -53,6 +53,19 @@ t.it('without a daemon it is said that there is none, and not that it keeps no r
   end
 end)
 
+t.it('what was kept and undone elsewhere, or before a restart, is taken back', function()
+  local path, _, buf = changed()
+  marked(buf, { 2, 6, 10 })
+  local ids = vim.tbl_map(function(change) return change.change_id end, marks.touched(buf))
+  t.async(function() fileops.request('fileops/keep', { change_ids = { ids[1] } }) end)
+  t.async(function() fileops.request('fileops/rewind', { change_ids = { ids[2] }, approved = true }) end)
+  marked(buf, { 9 })
+  vim.cmd('Fileops redo')
+  t.wait(function() return t.contents(path):find('added', 1, true) end, 'the redo')
+  vim.cmd('Fileops undo keep')
+  marked(buf, { 2, 6, 10 })
+end)
+
 t.it('what an agent changed is marked, and kept or undone where it is', function()
   local path, _, buf = changed()
   marked(buf, { 2, 6, 10 })
@@ -69,6 +82,50 @@ t.it('what an agent changed is marked, and kept or undone where it is', function
   t.wait(function() return t.contents(path) == TEXT:gsub('two', 'TWO'):gsub('nine\n', '') end, 'the redo')
   marked(buf, { 9 })
   t.eq({ vim.fn.maparg('du', 'n') ~= '', vim.bo[buf].modified }, { true, false })
+end)
+
+t.it('the cursor names the author, the status line counts, and dy beside a change keeps the file', function()
+  local _, _, buf = changed()
+  marked(buf, { 2, 6, 10 })
+  t.wait(function() return fileops.status():find('%d changes in %d+ file') end, 'the count')
+  local ns = vim.api.nvim_get_namespaces()['fileops.author']
+  local function named()
+    vim.api.nvim_exec_autocmds('CursorMoved', { buffer = buf })
+    return vim.tbl_map(
+      function(mark) return { mark[2] + 1, vim.trim(mark[4].virt_text[1][1]):match(': .*$') } end,
+      vim.api.nvim_buf_get_extmarks(buf, ns, 0, -1, { details = true })
+    )
+  end
+  keys('gg]c')
+  t.eq(named(), { { 2, ': 1 of 3' } })
+  keys(']c')
+  t.eq(named(), { { 6, ': 2 of 3' } })
+  keys('4G')
+  t.eq(named(), {})
+  t.eq(
+    t.said(function()
+      keys('dy')
+      marked(buf, {})
+    end),
+    { 'fileops: 3 changes kept (:Fileops undo keep takes that back)' }
+  )
+end)
+
+t.it('after the last change of a file, ]c goes to the next file, and [c back', function()
+  local path, agent, buf = world.new(TEXT)
+  edit(agent, path, 'two', 'TWO')
+  marked(buf, { 2 })
+  local other = path:gsub('[^/]*$', 'zz.txt')
+  vim.fn.writefile(vim.split(TEXT, '\n'), other)
+  edit(agent, other, 'three', 'THREE')
+  keys('gg]c')
+  keys(']c')
+  t.wait(function() return vim.api.nvim_buf_get_name(0) == other end, 'the next file')
+  t.eq(vim.api.nvim_win_get_cursor(0)[1], 3)
+  marked(vim.api.nvim_get_current_buf(), { 3 })
+  keys('[c')
+  t.wait(function() return vim.api.nvim_get_current_buf() == buf end, 'the file before')
+  t.eq(vim.api.nvim_win_get_cursor(0)[1], 2)
 end)
 
 t.it('a change that is reported while a question is on its way is asked about, too', function()
@@ -380,7 +437,10 @@ t.it('two decisions about one change at once are done once, and each is reported
   local without = TEXT:gsub('five\n', 'five\nadded\n'):gsub('nine\n', '')
   t.eq(t.contents(path), without)
   words = said_of_two('gg]cdydy', function() marked(buf, { 10 }) end)
-  t.eq({ vim.list_contains(words, 'fileops: 1 change kept'), t.contents(path) }, { true, without })
+  t.eq({
+    vim.list_contains(words, 'fileops: 1 change kept (:Fileops undo keep takes that back)'),
+    t.contents(path),
+  }, { true, without })
   vim.cmd('Fileops keep file')
   marked(buf, {})
 end)

@@ -5,6 +5,7 @@ M.links = {
   FileopsUnkept = 'DiffAdd',
   FileopsSign = 'Changed',
   FileopsUndone = 'Comment',
+  FileopsAuthor = 'Comment',
   FileopsAdd = 'DiffAdd',
   FileopsDelete = 'DiffDelete',
   FileopsText = 'DiffText',

@@ -33,7 +33,11 @@ end
 ---@param name string of the key in the configuration
 function M.act(name)
   local buf = vim.api.nvim_get_current_buf()
-  if name == 'next' or name == 'previous' then return M.jump(lines_of(buf), name == 'next' and 1 or -1) end
+  if name == 'next' or name == 'previous' then
+    local layers = mapped[buf] and mapped[buf].layers or {}
+    local beyond = layers.unkept and not layers.review and layers.unkept.actions.beyond or nil
+    return M.jump(lines_of(buf), name == 'next' and 1 or -1, beyond)
+  end
   for _, layer in pairs(mapped[buf] and mapped[buf].layers or {}) do
     local action = layer.actions[name]
     if action then return action() end
@@ -126,13 +130,14 @@ function M.are_seen(first, last)
   return #hidden == 0
 end
 
---- Go to the next of some lines (with -1, to the previous one), wrapping around.
+--- Go to the next of some lines (with -1, to the previous one). After the last one: to the next file, or around.
 ---@param lines integer[] ascending, 1-based
 ---@param direction 1|-1
-function M.jump(lines, direction)
+---@param beyond? fun(direction: 1|-1) goes to the next file
+function M.jump(lines, direction, beyond)
   if #lines == 0 then return require('fileops.ui.messages').info('no change is shown here') end
   local here = vim.api.nvim_win_get_cursor(0)[1]
-  local target = direction == 1 and lines[1] or lines[#lines]
+  local target ---@type integer?
   for i = 1, #lines do
     local line = lines[direction == 1 and i or #lines - i + 1]
     if (direction == 1 and line > here) or (direction == -1 and line < here) then
@@ -140,7 +145,8 @@ function M.jump(lines, direction)
       break
     end
   end
-  M.go(target)
+  if not target and beyond then return beyond(direction) end
+  M.go(target or (direction == 1 and lines[1] or lines[#lines]))
 end
 
 return M

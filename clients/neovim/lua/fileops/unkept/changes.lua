@@ -14,6 +14,7 @@ local M = {}
 
 M.LEVELS = { 'change', 'file', 'turn', 'agent', 'all' }
 
+local N_RECENT = 200 -- changes by the person, among which their last undo is looked for
 local PAUSE_MS = 200 -- between two questions about one buffer; marks move while the person types
 local MANY_FILES = 10 -- if there are more, they are named before they are kept or undone
 
@@ -44,9 +45,17 @@ local function on_seen(act)
   end
 end
 
+--- Keep the change under the cursor; beside all changes, those of the file.
+local function keep_here()
+  local buf = vim.api.nvim_get_current_buf()
+  local is_at_change = marks.at(buf, vim.api.nvim_win_get_cursor(0)[1]) ~= nil
+  M.keep(is_at_change and 'change' or 'file')
+end
+
 local keys = {
-  keep = on_seen(function(level) M.keep(level) end),
+  keep = on_seen(keep_here),
   undo = on_seen(function(level) M.undo(level) end),
+  beyond = function(direction) M.go_to_file(direction) end,
 }
 
 ---@param buf integer
@@ -61,6 +70,7 @@ local function draw(buf, file)
   else
     text_keys.unmap(buf, 'unkept')
   end
+  marks.name_author(buf)
   require('fileops.unkept.diff').refresh(buf)
 end
 
@@ -116,9 +126,41 @@ local function ask_all()
   end
 end
 
+local counts = { n_changes = 0, n_files = 0 }
+local counting ---@type uv.uv_timer_t?
+
+--- Count what is to keep or undo in the project, soon, for the status line.
+local function count()
+  if counting or not is_served then return end
+  counting = assert(vim.uv.new_timer())
+  counting:start(
+    PAUSE_MS,
+    0,
+    vim.schedule_wrap(function()
+      if counting then counting:close() end
+      counting = nil
+      if not is_served then return end
+      require('fileops').request(protocol.methods.unkept, vim.empty_dict(), function(err, result)
+        if err or (counts.n_changes == result.n_changes and counts.n_files == result.n_files) then return end
+        counts = { n_changes = result.n_changes, n_files = result.n_files }
+        events.emit('status', {})
+        vim.cmd.redrawstatus({ bang = true })
+      end)
+    end)
+  )
+end
+
+--- What is to keep or undo in the project, as all lists count it: "11 changes in 7 files"; "" for nothing.
+---@return string
+function M.summary()
+  if not is_served or counts.n_changes == 0 then return '' end
+  return counted(counts.n_changes, 'change') .. ' in ' .. counted(counts.n_files, 'file')
+end
+
 --- What the daemon reports.
 ---@param event { file_path?: string } without a path: many files
 function M.changed(event)
+  count()
   if not event.file_path then return ask_all() end
   local buf = buffers.buffer_of(event.file_path)
   if buf then ask(buf) end
@@ -128,7 +170,10 @@ end
 ---@param notifications string[] that it sends
 function M.attached(notifications)
   is_served = vim.list_contains(notifications, 'fileops/didChangeUnkept') -- not one of this Neovim alone
-  if is_served then ask_all() end
+  if is_served then
+    ask_all()
+    count()
+  end
 end
 
 --- The daemon cannot be reached: what is shown stays, as the changes do.
@@ -164,18 +209,50 @@ end
 ---@param is_meant fun(change: fileops.wire.UnkeptChange): boolean
 ---@return fileops.UnkeptTarget
 local function target_of(files, is_meant)
-  local target, agents = { ids = {}, n_files = 0 }, {} ---@type fileops.UnkeptTarget, table<string, boolean>
+  local target = { ids = {}, n_changes = 0, n_files = 0 } ---@type fileops.UnkeptTarget
+  local agents = {} ---@type table<string, boolean>
+  local old_names = {} ---@type table<string, boolean> a rename counts as one change, of the new name
   for _, file in ipairs(files) do
-    local n_before = #target.ids
-    for _, change in ipairs(vim.tbl_filter(is_meant, file.changes)) do
+    if file.moved_from and #file.changes > 0 then old_names[file.moved_from] = true end
+  end
+  for _, file in ipairs(files) do
+    local is_old_name = file.operation == 'delete' and old_names[file.file_path]
+    local meant = vim.tbl_filter(is_meant, file.changes)
+    for _, change in ipairs(meant) do
       table.insert(target.ids, change.change_id)
       agents[change.label] = true
     end
-    if #target.ids > n_before then target.n_files = target.n_files + 1 end
+    if #meant > 0 and not is_old_name then
+      target.n_changes, target.n_files = target.n_changes + #meant, target.n_files + 1
+    end
   end
   target.agents = vim.tbl_keys(agents)
   table.sort(target.agents)
   return target
+end
+
+--- Go to the next file with changes, or with -1 to the previous one, and to its first or last change; wraps around.
+---@param direction 1|-1
+function M.go_to_file(direction)
+  M.fetch(function(result)
+    local here = buffers.real(vim.api.nvim_buf_get_name(0))
+    local files = vim.tbl_filter(
+      function(file) return #file.changes > 0 and file.operation ~= 'delete' end,
+      result.files
+    )
+    if direction == -1 then files = vim.iter(files):rev():totable() end
+    local after = vim.tbl_filter(function(file)
+      if direction == 1 then return file.file_path > here end
+      return file.file_path < here
+    end, files)
+    local file = after[1] or files[1] ---@type fileops.wire.UnkeptFile?
+    if not file then return messages.info('nothing to keep or undo') end
+    vim.cmd("normal! m'")
+    if file.file_path ~= here then vim.cmd.edit(vim.fn.fnameescape(file.file_path)) end
+    local change = file.changes[direction == 1 and 1 or #file.changes]
+    text_keys.put_cursor(math.max(1, change.start_line))
+    messages.info(buffers.short(file.file_path))
+  end)
 end
 
 --- The change under the cursor, else the first one in the buffer.
@@ -221,7 +298,7 @@ local function confirmed(verb, level, target, act)
   if target.n_files <= MANY_FILES and not is_of_several then return act() end
   local what = ('%s %s in %s, of %s'):format(
     verb,
-    counted(#target.ids, 'change'),
+    counted(target.n_changes, 'change'),
     counted(target.n_files, 'file'),
     table.concat(target.agents, ', ')
   )
@@ -240,7 +317,8 @@ end
 --- Keep these changes.
 ---@param ids string[]
 ---@param done? fun(keep_id: string?)
-function M.keep_ids(ids, done)
+---@param n_changes? integer as lists count them
+function M.keep_ids(ids, done, n_changes)
   decision.keep(ids, function(n_kept, keep_id)
     keeps[#keeps + 1] = keep_id
     follow_up()
@@ -248,17 +326,20 @@ function M.keep_ids(ids, done)
     if not n_kept then return end
     if n_kept == 0 then return messages.warn('nothing to keep: kept or undone already, or changed since') end
     local n_gone = #ids - n_kept
-    local but = n_gone > 0 and ('; %d kept or undone already, or changed since'):format(n_gone) or ''
-    messages.info(counted(n_kept, 'change') .. ' kept' .. but)
+    local but = n_gone > 0 and ('; %d kept or undone already, or changed since'):format(n_gone)
+      or ' (:Fileops undo keep takes that back)'
+    messages.info(counted(n_gone > 0 and n_kept or n_changes or n_kept, 'change') .. ' kept' .. but)
   end)
 end
 
 --- Undo these changes. Other text stays; a change into which others wrote is left, and named.
 ---@param ids string[]
 ---@param reason? string for the agents whose changes they are
-function M.undo_ids(ids, reason)
+---@param n_changes? integer as lists count them
+function M.undo_ids(ids, reason, n_changes)
   local params = { change_ids = ids, reason = reason }
-  decision.rewind(params, 'the undo of ' .. counted(#ids, 'change'), function(details)
+  local what = counted(n_changes or #ids, 'change')
+  decision.rewind(params, 'the undo of ' .. what, function(details)
     M.undone(details.rewind_id)
     local n_left = #(details.conflicts or {})
     if n_left > 0 then
@@ -266,7 +347,7 @@ function M.undo_ids(ids, reason)
     end
     local where = decision.is_elsewhere(details) and 'in the unsaved text of another editor'
       or '(:Fileops redo takes that back)'
-    messages.info(('%s undone %s'):format(counted(#ids, 'change'), where))
+    messages.info(('%s undone %s'):format(what, where))
   end)
 end
 
@@ -277,10 +358,44 @@ function M.undone(rewind_id)
   follow_up()
 end
 
+--- The person's newest undo in the project that is in force and is not itself a redo: made before a restart, or
+--- elsewhere.
+---@param act fun(rewind_id: string?)
+local function find_undo(act)
+  local request = require('fileops').request
+  request('fileops/log', { by = 'person', limit = N_RECENT }, function(err, result)
+    if err then return messages.failure(err) end
+    local entries = vim.tbl_filter(
+      function(entry) return entry.rewind_id and not entry.undone_by end,
+      result.entries
+    )
+    local function look(n)
+      local entry = entries[n]
+      if not entry or not entry.undoes[1] then return act(entry and entry.rewind_id) end
+      request('fileops/entry', { entry_id = entry.undoes[1] }, function(problem, found)
+        if problem then return messages.failure(problem) end
+        local is_redo = found.entry.rewind_id or #found.entry.undoes > 0
+        if is_redo then return look(n + 1) end
+        act(entry.rewind_id)
+      end)
+    end
+    look(1)
+  end)
+end
+
 --- Redo what the last undo undid.
 function M.redo()
-  local rewind_id = undos[#undos]
-  if not rewind_id then return messages.info('nothing to redo here') end
+  local own = undos[#undos]
+  if own then return M.redo_of(own) end
+  if not is_served then return messages.info('nothing to redo here') end
+  find_undo(function(rewind_id)
+    if rewind_id then return M.redo_of(rewind_id) end
+    messages.info('nothing to redo here')
+  end)
+end
+
+---@param rewind_id string of an undo
+function M.redo_of(rewind_id)
   decision.rewind({ rewind_id = rewind_id }, 'restoring what was undone', function()
     if undos[#undos] == rewind_id then table.remove(undos) end
     follow_up()
@@ -293,7 +408,7 @@ end
 ---@param done? fun()
 function M.undo_keep(keep_id, done)
   keep_id = keep_id or keeps[#keeps]
-  if not keep_id then return messages.info('nothing was kept here') end
+  if not keep_id and not is_served then return messages.info('nothing was kept here') end
   decision.undo_keep(keep_id, function(n_changes)
     if not n_changes then return done and done() end
     keeps = vim.tbl_filter(function(each) return each ~= keep_id end, keeps)
@@ -307,7 +422,7 @@ end
 ---@param range? { first: integer, last: integer } lines, with "change"
 function M.keep(level, range)
   with_target(level, range, function(target)
-    confirmed('Keep', level, target, function() M.keep_ids(target.ids) end)
+    confirmed('Keep', level, target, function() M.keep_ids(target.ids, nil, target.n_changes) end)
   end)
 end
 
@@ -316,7 +431,7 @@ end
 ---@param reason? string for the agents whose changes they are
 function M.undo(level, range, reason)
   with_target(level, range, function(target)
-    confirmed('Undo', level, target, function() M.undo_ids(target.ids, reason) end)
+    confirmed('Undo', level, target, function() M.undo_ids(target.ids, reason, target.n_changes) end)
   end)
 end
 
@@ -331,6 +446,12 @@ vim.api.nvim_create_autocmd(
     end,
   }
 )
+vim.api.nvim_create_autocmd({ 'CursorMoved', 'CursorMovedI', 'BufEnter' }, {
+  group = group,
+  callback = function(event)
+    if had_changes[event.buf] then marks.name_author(event.buf) end
+  end,
+})
 vim.api.nvim_create_autocmd({ 'TextChanged', 'TextChangedI' }, {
   group = group,
   callback = function(event)

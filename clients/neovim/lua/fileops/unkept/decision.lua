@@ -28,10 +28,11 @@ function M.keep(ids, act)
 end
 
 --- Take a keep back: what has not changed since is listed again.
----@param keep_id string
+---@param keep_id? string nil: the newest one of the project, made here or elsewhere
 ---@param act fun(n_changes: integer?) nil: it failed, which was said
 function M.undo_keep(keep_id, act)
-  request(protocol.methods.undo_keep, { keep_id = keep_id }, 'taking a keep back', function(err, result)
+  local params = keep_id and { keep_id = keep_id } or vim.empty_dict()
+  request(protocol.methods.undo_keep, params, 'taking a keep back', function(err, result)
     if err then
       messages.failure(err)
       return act(nil)

@@ -7,6 +7,7 @@ local M = {}
 
 local ns = vim.api.nvim_create_namespace('fileops.unkept')
 
+local UNDONE_S = 20 -- for which a sign shows where something was undone
 local REMOVED_SIGN = '▁' -- lines were only removed, above the next line
 
 local drawn = {} ---@type table<integer, fileops.UnkeptMark[]> by buffer, top to bottom
@@ -48,19 +49,36 @@ function M.clear(buf)
   if vim.api.nvim_buf_is_valid(buf) then vim.api.nvim_buf_clear_namespace(buf, ns, 0, -1) end
 end
 
+--- Forget the marks of what was undone, once the person has seen where it was.
+---@param buf integer
+---@param ids integer[] of extmarks
+local function let_leave(buf, ids)
+  if #ids == 0 then return end
+  vim.defer_fn(function()
+    for _, id in ipairs(vim.api.nvim_buf_is_valid(buf) and ids or {}) do
+      vim.api.nvim_buf_del_extmark(buf, ns, id)
+    end
+  end, UNDONE_S * 1000)
+end
+
 --- Mark these changes, and no others.
 ---@param buf integer
 ---@param changes fileops.wire.UnkeptChange[] of its present text
----@param undone fileops.wire.UndonePlace[] what the person has undone, until the agent's next turn
+---@param undone fileops.wire.UndonePlace[] what the person has undone; of it, what was undone just now is marked
 function M.draw(buf, changes, undone)
   M.clear(buf)
   local settings = config.get()
   if not settings.marks then return end
   local n_lines = vim.api.nvim_buf_line_count(buf)
+  local undone_ids = {} ---@type integer[]
   for _, each in ipairs(settings.sign ~= '' and undone or {}) do
     local line = math.max(1, math.min(each.start_line, n_lines))
-    set(buf, line, { sign_text = '·', sign_hl_group = 'FileopsUndone', priority = 5 })
+    if os.time() - each.time < UNDONE_S then
+      undone_ids[#undone_ids + 1] =
+        set(buf, line, { sign_text = '·', sign_hl_group = 'FileopsUndone', priority = 5 })
+    end
   end
+  let_leave(buf, undone_ids)
   local marks = {} ---@type fileops.UnkeptMark[]
   for _, change in ipairs(changes) do
     if change.kind ~= 'file' then marks[#marks + 1] = place(buf, change, n_lines) end
@@ -100,6 +118,34 @@ end
 ---@param buf integer
 ---@return boolean whether anything is marked
 function M.has(buf) return drawn[buf] ~= nil end
+
+--- The change at a line, and which of the buffer's it is.
+---@param buf integer
+---@param line integer 1-based
+---@return fileops.wire.UnkeptChange? change, integer? number
+function M.at(buf, line)
+  for number, mark in ipairs(M.of_buffer(buf)) do
+    local first, last = M.place_of(buf, mark)
+    if first <= line and line <= last then return mark.change, number end
+  end
+end
+
+local named = vim.api.nvim_create_namespace('fileops.author')
+
+--- Name the author of the change at the cursor, after its line. Nothing is written into the text.
+---@param buf integer
+function M.name_author(buf)
+  vim.api.nvim_buf_clear_namespace(buf, named, 0, -1)
+  if not drawn[buf] or not config.get().marks or buf ~= vim.api.nvim_get_current_buf() then return end
+  local line = vim.api.nvim_win_get_cursor(0)[1]
+  local change, number = M.at(buf, line)
+  if not change then return end
+  local words = ('  %s: %d of %d'):format(change.label:gsub('[%c]', ' '), number, #drawn[buf])
+  vim.api.nvim_buf_set_extmark(buf, named, line - 1, 0, {
+    virt_text = { { words, 'FileopsAuthor' } },
+    hl_mode = 'combine',
+  })
+end
 
 --- First lines of the changes, ascending, 1-based.
 ---@param buf integer

@@ -1,0 +1,136 @@
+"""The terminal and Neovim count one state as the daemon does: changes in files, and a rename is one.
+
+VS Code shows the daemon's numbers as well; its suites compare what it decides with them (`changes.suite.ts`).
+"""
+
+import asyncio
+import re
+import subprocess
+import sys
+from collections.abc import AsyncGenerator, Generator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+
+import pytest
+
+from clients.neovim.world import NO_PYTHON, PLUGIN, Neovim, neovim
+from fileops_client import FileOpsClient
+from support.daemon_process import Place, place_of_test
+from support.patience import PATIENCE_S
+
+TEXT = "".join(f"line {n}\n" for n in range(1, 10))
+NAMES = ("a.txt", "b.txt", "d.txt")
+CONFIG = f"lua vim.g.fileops = {{ cmd = {{ {sys.executable!r}, '-m', 'fileops' }}, autostart = true }}"
+STATUS = "luaeval('require(\"fileops\").status()')"
+COUNT = re.compile(r"(\d+) changes? in (\d+) files?")
+
+
+@pytest.fixture
+def shared(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Generator[Place]:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    with place_of_test(monkeypatch) as made:
+        yield made
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    made = tmp_path / "project"
+    made.mkdir()
+    subprocess.run(["git", "init", "-q"], cwd=made, check=True)
+    for name in NAMES:
+        (made / name).write_text(f"{name}\n{TEXT}")
+    return made
+
+
+@contextmanager
+def running(nvim: Neovim, folder: Path, address: str) -> Generator[None]:
+    command = [nvim.program, "--clean", "--headless", "--listen", address, "--cmd", NO_PYTHON, "--cmd", CONFIG]
+    command += ["--cmd", f"set runtimepath^={PLUGIN} noswapfile", str(folder / "a.txt")]
+    process = subprocess.Popen(command, cwd=folder, env=nvim.environment, stdin=subprocess.DEVNULL)
+    try:
+        nvim.until(address, "luaeval('require(\"fileops.unkept.changes\").is_served()') == v:true")
+        yield
+    finally:
+        process.terminate()
+        process.wait(PATIENCE_S)
+
+
+class Surfaces:
+    """What each of them says of the project."""
+
+    def __init__(self, shared: Place, folder: Path, nvim: Neovim, address: str, person: FileOpsClient) -> None:
+        self.shared, self.folder, self.nvim, self.address, self.person = shared, folder, nvim, address, person
+
+    async def all_say(self, n_changes: int, n_files: int) -> None:
+        expected = (n_changes, n_files)
+        async with asyncio.timeout(PATIENCE_S):
+            while (await self._daemon()) != expected:  # noqa: ASYNC110 - what a command wrote is recorded a bit later
+                await asyncio.sleep(0.02)
+        assert _count((await self._run("changes")).splitlines()[-1]) == expected
+        assert _count((await self._run("undo", "--all", "--dry-run")).splitlines()[0]) == expected
+        said = f"{n_changes} change{'s' * (n_changes != 1)} in {n_files} file{'s' * (n_files != 1)}"
+        await asyncio.to_thread(self.nvim.until, self.address, f"{STATUS} ==# 'fileops: {said}'")
+
+    async def _daemon(self) -> tuple[int, int]:
+        unkept = await self.person.unkept(root=str(self.folder))
+        assert sum(turn.n_changes for session in unkept.sessions for turn in session.turns) == unkept.n_changes
+        return unkept.n_changes, unkept.n_files
+
+    async def _run(self, *arguments: str) -> str:
+        return (await asyncio.to_thread(self.shared.run, *arguments, cwd=self.folder)).stdout.decode()
+
+
+def _count(sentence: str) -> tuple[int, int]:
+    found = COUNT.search(sentence)
+    assert found is not None, sentence
+    return int(found[1]), int(found[2])
+
+
+@asynccontextmanager
+async def command(agent: FileOpsClient, words: str) -> AsyncGenerator[None]:
+    command_id = await agent.begin_command(words)
+    yield
+    await agent.end_command(command_id)
+
+
+async def test_all_count_ten_states_alike(shared: Place, folder: Path, tmp_path: Path) -> None:
+    """R-KEEP-3."""
+    nvim, address, text = neovim("new", tmp_path / "homes"), str(shared.folder / "nvim"), folder / "a.txt"
+    async with (
+        FileOpsClient.attach(root=folder, role="editor") as person,
+        FileOpsClient.attach(root=folder, host="codex") as agent,
+        FileOpsClient.attach(root=folder, host="gemini") as other,
+    ):
+        async with asyncio.timeout(PATIENCE_S):
+            while not (status := await person.record_status(folder)) or status[-1].state == "starting":  # noqa: ASYNC110
+                await asyncio.sleep(0.02)
+        with running(nvim, folder, address):
+            surfaces = Surfaces(shared, folder, nvim, address, person)
+
+            async def edited(client: FileOpsClient, path: Path, old: str, new: str) -> None:
+                await client.read(path)
+                assert (await client.edit(path, old, new)).ok
+
+            await edited(agent, text, "line 2", "LINE 2")
+            await surfaces.all_say(1, 1)
+            await edited(agent, text, "LINE 2", "Line 2")  # the same place
+            await surfaces.all_say(1, 1)
+            await edited(agent, text, "line 8", "LINE 8")
+            await surfaces.all_say(2, 1)
+            assert (await agent.write(folder / "new.txt", "made\n")).ok
+            await surfaces.all_say(3, 2)
+            async with command(agent, "mv"):
+                (folder / "b.txt").rename(folder / "c.txt")
+            await surfaces.all_say(4, 3)
+            await edited(agent, folder / "c.txt", "line 5", "LINE 5")  # of the renamed file, all of which is one change
+            await surfaces.all_say(4, 3)
+            async with command(agent, "rm"):
+                (folder / "d.txt").unlink()
+            await surfaces.all_say(5, 4)
+            await edited(other, text, "line 5", "LINE 5")
+            await surfaces.all_say(6, 4)
+            await person.keep(file_path=folder / "new.txt")
+            await surfaces.all_say(5, 3)
+            (file,) = (await person.unkept(file_path=text)).files
+            assert (await person.rewind(change_ids=[file.changes[0].change_id], approved=True)).error is None
+            await surfaces.all_say(4, 3)
