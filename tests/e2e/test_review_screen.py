@@ -58,7 +58,7 @@ async def test_change_is_left_out_and_the_rest_accepted(shared: Place, folder: P
     async with screen_in(shared, folder) as window, FileOpsClient.attach(root=folder, host="codex") as agent:
         call = asyncio.create_task(edit(agent, folder / "a.py", (3, "three"), (20, "twenty")))
         screen = await window.until(
-            "Codex: 1 edit in 1 file", "> a.py  +2 -2", "change 1 of 2", "> -line 3", "> +three"
+            "Codex: 1 edit in 1 file", "> a.py  +2 -2", "change 1 of 2", " 3 > -line 3", " 3 > +three"
         )
         assert all(len(line) <= 80 for line in screen.splitlines())
         await window.press("n")

@@ -16,6 +16,8 @@ const MODES: Record<ApprovalMode, { label: string; detail: string }> = {
   yolo: { label: 'Never ask', detail: 'Every edit of this agent is written at once.' },
 };
 
+const NAMED_TURNS = 200; // whose agents are known by name
+
 const PAUSE_AFTER_TYPING_MS = 3_000; // nothing is shown where a person is typing
 
 export class Agents implements vscode.Disposable {
@@ -61,6 +63,9 @@ export class Agents implements vscode.Disposable {
     if (!this.daemon.can('fileops/sessions')) return;
     try {
       this.#set((await this.daemon.request('fileops/sessions', {})).sessions);
+      if (!this.daemon.can('fileops/turns')) return;
+      const { turns } = await this.daemon.request('fileops/turns', { limit: NAMED_TURNS }); // of agents that have left, too
+      for (const { session_id, label } of turns) if (!this.#labels.has(session_id)) this.#labels.set(session_id, label);
     } catch (error) {
       this.daemon.log.warn(`The list of agents could not be read: ${String(error)}`); // the daemon ended; the next one is asked again
     }

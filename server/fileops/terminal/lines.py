@@ -15,11 +15,16 @@ Kind = Literal["@", " ", "-", "+"]
 
 
 class DiffLine(NamedTuple):
-    """A line of a diff. change_id: the change it belongs to; None for context and for the heads of hunks."""
+    """A line of a diff.
+
+    change_id: the change it belongs to; None for context and for the heads of hunks. number: of a removed line in the
+    old text, of others in the new one; None for heads, and for a change that the diff omits.
+    """
 
     kind: Kind
     text: str
     change_id: str | None
+    number: int | None = None
 
 
 def visible(text: str) -> str:
@@ -51,18 +56,18 @@ def diff_lines(review: Review | ReviewFile) -> Iterator[DiffLine]:
             yield DiffLine("@", visible(line), None)
         elif kind == "-":
             change_id = _change_at(review.changes, "old", old_line)
-            old_line += 1
             shown.add(change_id or "")
-            yield DiffLine("-", visible(text), change_id)
+            yield DiffLine("-", visible(text), change_id, old_line)
+            old_line += 1
         elif kind == "+":
             change_id = _change_at(review.changes, "new", new_line)
-            new_line += 1
             shown.add(change_id or "")
-            yield DiffLine("+", visible(text), change_id)
+            yield DiffLine("+", visible(text), change_id, new_line)
+            new_line += 1
         else:
+            yield DiffLine(" ", visible(text if kind == " " else line), None, new_line if kind == " " else None)
             if kind == " ":
                 old_line, new_line = old_line + 1, new_line + 1
-            yield DiffLine(" ", visible(text if kind == " " else line), None)
     for change in review.changes:
         if change.id not in shown:
             yield from _lines_of(change)

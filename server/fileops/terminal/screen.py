@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
+from itertools import groupby, takewhile
 from typing import ClassVar
 
 from rich.text import Text
@@ -26,6 +27,7 @@ from fileops.terminal.connection import FAILED, HOST, UNREACHABLE
 from fileops.terminal.decisions import Call, Outcome, accept, accept_set, end_of, fault_of, modify, reject
 from fileops.terminal.lines import (
     LAST_MINUTE_S,
+    DiffLine,
     diff_lines,
     operation_of,
     place,
@@ -36,6 +38,7 @@ from fileops.terminal.lines import (
 )
 from fileops.terminal.page import command_of
 from fileops.terminal.widgets import Lines, Page, Question
+from fileops.terminal.words import Run, changed_words
 from fileops_client import (
     DecidedFile,
     DecideReviewResult,
@@ -513,16 +516,41 @@ class ReviewApp(App[int]):
         dropped, at = self.board.dropped(entry), self.board.change
         rows: list[Text] = []
         revealed: int | None = None
-        for line in diff_lines(entry.file):
+        lines = list(diff_lines(entry.file))
+        words = _changed_words(lines)
+        width = len(str(max((line.number or 0 for line in lines), default=0)))
+        for n, line in enumerate(lines):
             is_at = at is not None and line.change_id == at.id
             if is_at and revealed is None:
                 revealed = len(rows)
             is_dropped = line.change_id in dropped
             style = "strike dim" if is_dropped else _STYLES[line.kind]
-            row = Text(f"{'>' if is_at else ' '}{'x' if is_dropped else ' '}", style="bold")
-            row.append(line.text if line.kind == "@" else f"{line.kind}{line.text}", style=style)
+            row = Text()
+            row.append(f"{'' if line.number is None else line.number:>{width}} ", style="dim")
+            row.append(f"{'>' if is_at else ' '}{'x' if is_dropped else ' '}", style="bold")
+            if line.kind == "@":
+                row.append(line.text, style=style)
+            else:
+                row.append(line.kind, style=style)
+                for text, is_changed in words.get(n, [Run(line.text, is_changed=False)]):
+                    row.append(text, style=f"{style} reverse" if is_changed and not is_dropped else style)
             rows.append(row)
         return rows, revealed
+
+
+def _changed_words(lines: Sequence[DiffLine]) -> dict[int, list[Run]]:
+    """The runs of each removed line and of the added one in its place, by their places in the diff."""
+    found: dict[int, list[Run]] = {}
+    at = 0
+    for (kind, _), group in groupby(lines, lambda line: (line.kind, line.change_id)):
+        n_lines = len(list(group))
+        if kind == "+" and at and lines[at - 1].kind == "-":
+            n_old = sum(1 for _ in takewhile(lambda line: line.kind == "-", reversed(lines[:at])))
+            for n in range(min(n_old, n_lines)):
+                old, new = at - n_old + n, at + n
+                found[old], found[new] = changed_words(lines[old].text, lines[new].text)
+        at += n_lines
+    return found
 
 
 def _write(path: str, text: str) -> None:

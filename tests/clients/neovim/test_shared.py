@@ -61,7 +61,9 @@ async def test_agent_outside_neovim_reads_unsaved_text_and_is_reviewed_by_name(n
             await look(lambda: terminal.until("search('def total(lines: list', 'nw') > 0"))
             terminal.command("Fileops ask")
             await look(
-                lambda: terminal.shows("Ask before each edit (shell commands are not asked about)", "3: ● never")
+                lambda: terminal.shows(
+                    "Ask before each edit (shell commands are not asked about)", "3: ● no edit waits for you"
+                )
             )
             terminal.keys("1", "Enter")
             await look(lambda: terminal.says("each edit of an agent waits for you"))

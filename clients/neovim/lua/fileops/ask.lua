@@ -55,9 +55,7 @@ function M.choose(choice)
       vim.ui.select(M.CHOICES, {
         prompt = 'Ask before each edit (shell commands are not asked about)',
         kind = 'fileops.ask',
-        format_item = function(each)
-          return ('%s %s: %s'):format(each == result.ask and '●' or '○', each, words[each])
-        end,
+        format_item = function(each) return (each == result.ask and '● ' or '○ ') .. words[each] end,
       }, function(picked)
         if picked then set(picked) end
       end)

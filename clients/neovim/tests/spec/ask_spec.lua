@@ -56,10 +56,10 @@ t.it('without a name it is chosen, with what holds now', function()
   end
   said_to('Fileops ask', 'edits of protected files wait for you')
   vim.ui.select = select -- luacheck: ignore 122
-  t.eq(vim.tbl_map(function(line) return line:match('^%S+ %S+') end, offered), {
-    '○ each_edit:',
-    '○ protected:',
-    '● never:',
+  t.eq(vim.tbl_map(function(line) return line:match('^%S+ %S+ %S+ %S+') end, offered), {
+    '○ each edit of',
+    '○ edits of protected',
+    '● no edit waits',
   })
   t.eq(asked(), 'protected')
 end)
