@@ -71,6 +71,7 @@ def _configure(options: "argparse.Namespace") -> int:
     from fileops.attach.address import AttachRefused, find_address, require_private_folder
     from fileops.mcp.config import command
 
+    _require_current_folder("mcp config")
     status = command.main(options)
     if options.write and status == 0:
         try:
@@ -206,7 +207,16 @@ def _serve_attached(options: "argparse.Namespace") -> int:
     return serve(notice)
 
 
+def _require_current_folder(command: str) -> None:
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        sys.stderr.write(f"fileops-server {command}: The current folder was removed. Change to another one.\n")
+        sys.exit(1)
+
+
 def _serve_mcp(options: "argparse.Namespace") -> int:
+    _require_current_folder("mcp")
     given = _mcp_options(options)
     from fileops.attach import client
 

@@ -506,7 +506,10 @@ async def test_path_names_the_project_from_anywhere(shared: Place, folder: Path,
         assert done.stderr.decode().startswith(f"fileops-server log: Nothing is recorded in {at}: ")
 
 
-@pytest.mark.parametrize("command", ["log", "blame a.txt", "undo --agent codex", "diff", "keep --all", "review --list"])
+@pytest.mark.parametrize(
+    "command",
+    ["log", "blame a.txt", "undo --agent codex", "diff", "keep --all", "review --list", "mcp", "mcp config claude"],
+)
 async def test_removed_folder_is_named(shared: Place, folder: Path, command: str) -> None:
     line = f"mkdir gone && cd gone && rmdir ../gone && {shlex.join(FILEOPS)} {command}"
     done = await asyncio.to_thread(

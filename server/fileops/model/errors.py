@@ -32,7 +32,10 @@ class FileOpsError(Exception):
 
 @dataclass(eq=False, kw_only=True)
 class FileMissing(FileOpsError):
+    """There is no such file. other_form: one whose name differs in its Unicode form (NFC, NFD) alone."""
+
     code: ClassVar[str] = "not_found"
+    other_form: str | None = None
 
 
 @dataclass(eq=False, kw_only=True)
@@ -232,8 +235,11 @@ class NoChange(FileOpsError):
 
 @dataclass(eq=False, kw_only=True)
 class AlreadyExists(FileOpsError):
+    """other_form: the file there is, if its name differs in its Unicode form (NFC, NFD) alone."""
+
     code: ClassVar[str] = "already_exists"
     edit_index: int = 0
+    other_form: str | None = None
 
 
 @dataclass(eq=False, kw_only=True)

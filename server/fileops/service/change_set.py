@@ -65,7 +65,7 @@ from fileops.model.suggestions import FailedStep, Suggestion, Suggestions
 from fileops.service.carry_out import CarryOut, Made, NotDone, Pending, Work
 from fileops.service.commit import PlannedCommit, did_edit
 from fileops.service.edit import DecidedPlan, EditOperation, Proposal
-from fileops.service.paths import canonical_path
+from fileops.service.paths import canonical_path, require_new_name
 from fileops.service.policy import Policy, question_about, question_about_set
 
 MAX_ADVISED = 4  # failing changes per set: the suggester may take 50 ms for each
@@ -298,6 +298,7 @@ class SetPlanner(Struct, frozen=True, kw_only=True):
                 snapshot = self._known(request, change.file_path, roots)
                 if self.editor.fs.read(new_path).exists:
                     raise AlreadyExists
+                require_new_name(self.editor.fs, new_path, renamed_from=snapshot.path)
                 plan = self._unchanged(snapshot)
                 if change.edits or change.hunks:
                     plan = self.editor.planned(_edit_request(request, change), roots, token)
@@ -309,6 +310,7 @@ class SetPlanner(Struct, frozen=True, kw_only=True):
         snapshot = self.editor.fs.read(canonical_path(self.editor.fs, change.file_path, roots))
         if snapshot.exists:
             raise AlreadyExists
+        require_new_name(self.editor.fs, snapshot.path)
         return self.editor.plan_on_snapshot(_edit_request(request, change), snapshot, token)
 
     def _known(self, request: ChangeSetRequest, file_path: str, roots: Roots | None) -> Snapshot:

@@ -62,7 +62,7 @@ from fileops.service.commit import Committer, PlannedCommit, did_edit
 from fileops.service.correction import NeedsCorrection, original_error, unmatched
 from fileops.service.edit_history import EditHistory
 from fileops.service.formatting import Formatter
-from fileops.service.paths import canonical_path
+from fileops.service.paths import canonical_path, other_form, require_new_name
 from fileops.service.policy import Policy, question_about, texts_of
 from fileops.tracking.content_cache import diff_between
 from fileops.tracking.freshness import Freshness
@@ -220,10 +220,11 @@ class EditOperation(Struct, frozen=True, kw_only=True):
         snapshot = self.read_resolved(canonical)
         if not snapshot.exists:
             if request.wants_new_file or (is_write and not is_tracked):
+                require_new_name(self.fs, canonical)
                 return snapshot, None
             if not request.dry_run:
                 self.freshness.note_missing(session_id, canonical)
-            raise FileMissing
+            raise FileMissing(other_form=other_form(self.fs, canonical))
         if refuses_creation(len(snapshot.data)):
             raise AlreadyExists
         if request.cells or self.settings.freshness == "relevant":

@@ -1,11 +1,13 @@
 """Turns the path that a client gives into the canonical path, which is checked and then opened."""
 
+import unicodedata
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TypeVar
 
 from fileops.concurrency.cancellation import CancelToken
 from fileops.core.roots import Roots
-from fileops.model.errors import FileMissing, NotAbsolute
+from fileops.model.errors import AlreadyExists, FileMissing, FileOpsError, IoFailure, NotAbsolute
 from fileops.model.internal_errors import PathMoved
 from fileops.ports import FileSystem
 
@@ -39,3 +41,28 @@ def with_canonical_path(
         except PathMoved:
             continue
     raise FileMissing
+
+
+def require_new_name(fs: FileSystem, path: str, renamed_from: str | None = None) -> None:
+    """Require that a missing file may be created at a canonical path. Raises: AlreadyExists, IoFailure.
+
+    A name that looks like that of an existing file would make a second one that nobody can tell from the first.
+    Args: renamed_from: the file that gets this name, which may be that one.
+    """
+    if path.endswith(("\n", "\r")):
+        raise IoFailure(reason="the path ends in a line end", hint="Leave the line end out.")
+    if (other := other_form(fs, path)) is not None and other != renamed_from:
+        raise AlreadyExists(other_form=other)
+
+
+def other_form(fs: FileSystem, path: str) -> str | None:
+    """Return the path of a file whose name differs from this one in its Unicode form alone; None if there is none."""
+    if path.isascii():
+        return None
+    folder, _, name = path.rpartition("/")
+    for form in ("NFC", "NFD"):
+        candidate = f"{folder}/{unicodedata.normalize(form, name)}"
+        with suppress(FileOpsError):
+            if candidate != path and fs.stat(candidate) is not None:
+                return candidate
+    return None

@@ -59,6 +59,10 @@ def failure_text(error: FileOpsError, tool: Tool, path: str, texts: Texts = SPEC
             return f"<tool_use_error>{error_text(error, tool, path, texts)}</tool_use_error>"
 
 
+def _other_form(path: str) -> str:
+    return f"There is a file whose name differs only in its Unicode form. Use this path, copied as it is: {path}"
+
+
 def _read_first(lines: LineRange | None) -> str:
     return "Read it first." if lines is None else f"Read {lines_named((lines,))} first."
 
@@ -67,6 +71,8 @@ def error_text(error: FileOpsError, tool: Tool, path: str, texts: Texts = SPECIF
     match error:
         case errors.FileMissing() if tool == "edit_notebook":
             return f"File does not exist. A new notebook without cells is a file with the text {EMPTY_NOTEBOOK}"
+        case errors.FileMissing(other_form=str(other)):
+            return f"File does not exist. {_other_form(other)}"
         case errors.FileMissing():
             return "File does not exist."
         case errors.IsDirectory():
@@ -86,6 +92,8 @@ def error_text(error: FileOpsError, tool: Tool, path: str, texts: Texts = SPECIF
             return "No changes to make: the notebook is so already."
         case errors.NoChange():
             return "No changes to make: old_string and new_string are exactly the same."
+        case errors.AlreadyExists(other_form=str(other)):
+            return f"Cannot create new file - file already exists. {_other_form(other)}"
         case errors.AlreadyExists():
             return "Cannot create new file - file already exists."
         case errors.MultipleMatches(n_matches=n, old_string=old):
@@ -186,6 +194,8 @@ def _advice(error: FileOpsError) -> str:
 def failure_message(error: FileOpsError) -> str:
     """Return one sentence for the user, with advice if there is any."""
     match error:
+        case errors.FileMissing(other_form=str(other)):
+            return f"The file does not exist. {_other_form(other)}"
         case errors.FileMissing():
             return "The file does not exist."
         case errors.IsDirectory():
@@ -265,6 +275,8 @@ def failure_message(error: FileOpsError) -> str:
             return "The old and the new text are the same."
         case errors.NoChange():
             return "The edit would not change any byte."
+        case errors.AlreadyExists(other_form=str(other)):
+            return f"The file already exists. {_other_form(other)}"
         case errors.AlreadyExists():
             return "The file already exists."
         case errors.NotEncodable(fault="mixed", characters=characters):

@@ -37,7 +37,7 @@ from fileops.model.requests import ReadRequest
 from fileops.model.results import ImageContent, ReadResult, Window
 from fileops.model.settings import Settings, Texts
 from fileops.ports import ContentStream, FileSystem, ImageDetector
-from fileops.service.paths import with_canonical_path
+from fileops.service.paths import other_form, with_canonical_path
 from fileops.service.reading import images
 from fileops.service.reading.line_index import LineIndex, LineIndexes
 from fileops.service.reading.refused_places import RefusedPlaces
@@ -85,8 +85,9 @@ class ReadOperation(Struct, frozen=True):
         try:
             with self.fs.open(canonical) as stream:
                 return self._read_stream(canonical, stream, stream.read(CHUNK_BYTES), request, token)
-        except FileMissing:
+        except FileMissing as error:
             self.freshness.note_missing(request.session_id, canonical)
+            error.other_form = other_form(self.fs, canonical)
             raise
 
     def _read_stream(
