@@ -238,15 +238,16 @@ async def test_user_undoes_what_codex_did_since_lunch_shell_commands_too(
 
 
 async def test_session_without_an_id_of_its_host_is_another_one_in_the_next_daemon(folder: Path) -> None:
-    """R-HUB-4: what the first `gemini-cli-1` did is not undone with the second one, nor listed as its turn."""
+    """R-HUB-4: it has another name, so what the first one did is not undone with it, nor listed as its turn."""
     texts: list[str] = []
+    names: list[str] = []
     for new in ("first", "second"):
         async with shared_daemon() as daemon:
             person = await daemon.editor(folder)
             gemini = await daemon.host(folder, "gemini-cli")
             await edit(gemini, None, folder / "a.py", "one" if new == "first" else "six", new)
             session_id = (await entries(person))[-1]["by"]["session_id"]
-            assert session_id == "gemini-cli-1"
+            names.append(session_id)
             texts.append((folder / "a.py").read_text())
             turns = (await person.call("fileops/turns", {}))["turns"]
             own_turns = (await person.call("fileops/turns", {"session_id": session_id}))["turns"]
@@ -256,4 +257,5 @@ async def test_session_without_an_id_of_its_host_is_another_one_in_the_next_daem
                 since = {"since_turn": turns[-1]["turn_id"], "approved": True, "dry_run": True}
                 assert (await person.call("fileops/rewind", since))["details"]["n_undone"] == 1
                 await person.call("fileops/rewind", {"session_id": session_id, "approved": True})
+            assert names == [f"gemini-cli-{n + 1}" for n in range(len(names))]
     assert (folder / "a.py").read_text() == texts[0]

@@ -27,7 +27,7 @@ from fileops.lsp.text_sync import DocumentSync, ignore_documents
 from fileops.lsp.workspace_edit import LspEditor
 from fileops.model.approval import Always
 from fileops.model.review import Decider
-from fileops.model.sessions import SessionName, host_name
+from fileops.model.sessions import SessionName, has_host_id, host_name
 from fileops.service.client.adapters import ClientAdapters, ignore
 from fileops.service.fileops import FileOps
 from fileops.service.hub.approvals import AgentRouting, AskedEditor
@@ -164,9 +164,13 @@ class LspConnection(ClientConnection):
         if hub is None:
             return SessionNames()
 
-        def is_other(name: "SessionName") -> bool:
+        def is_other(name: "SessionName", own_name: "SessionName") -> bool:
             session = hub.sessions.get(name) if self.is_editor else None
-            return session is not None and self._name not in session.connections
+            if session is not None:
+                return self._name not in session.connections
+            # It may be in the record, from an earlier daemon.
+            is_own = not self.is_editor or hub.sessions.get(own_name) is not None
+            return not is_own and (has_host_id(name) or hub.sessions.was_there(name))
 
         return SharedSessionNames(self._session_base(hub, context.client_name), is_other)
 

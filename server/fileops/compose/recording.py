@@ -4,7 +4,6 @@ Imports of the record are deferred: a private daemon needs them with `history: "
 """
 
 import threading
-import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -29,25 +28,24 @@ def start_recorder(
     recorded: "RecordFeed",
     unkept: "UnkeptFeed",
     *,
+    named_since: float,
     open_stream: "Callable[[Callable[[], None]], EventStream] | None",
     text_of: "TextOf",
 ) -> "Recorder":
     """Start the record, and notify editors of new entries.
 
-    Args: person_of: the user of an editor, by its connection's name. open_stream: see Recorder. text_of: see
-    record.content.read_file.
+    Args: person_of: the user of an editor, by its connection's name. named_since: see RecordStore. open_stream: see
+    Recorder. text_of: see record.content.read_file.
     """
     from fileops.record.command_windows import CommandWindows
     from fileops.record.recorder import Recorder
     from fileops.record.turns import TurnRegistry
 
     windows, turns = CommandWindows(), TurnRegistry()
-    began = time.time()
 
     def open_store() -> "RecordStore":
         store = open_record(recorded.warn)
-        # The name of a session without a host's id means another session in each daemon.
-        store.named_since = began
+        store.named_since = named_since
         unkept.resume(store.unkept_paths())
         turns.resume(counted.turn for counted in store.turns(limit=1000) if has_host_id(counted.turn.session_id))
         return store

@@ -9,7 +9,8 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol
 
-from fileops.compose import ask_file, files, recording
+from fileops.compose import ask_file, files, recording, session_file
+from fileops.compose.session_file import SessionFile
 from fileops.concurrency import shares
 from fileops.fs.local.filesystem import LocalFileSystem
 from fileops.fs.overlay.filesystem import OverlayFileSystem
@@ -184,7 +185,7 @@ class Hub:
         self.router = EventRouter()
         self.editors = AskedEditors(AskSwitch(ask_file.read(ask_file.default_file())))
         self.editor_globs = EditorGlobs()
-        self.sessions = SessionRegistry()
+        self.sessions = SessionRegistry(names=SessionFile(session_file.default_file()))
         self.connections: dict[str, HubConnection] = {}
         self.recorded = RecordFeed()
         self.unkept = UnkeptFeed()
@@ -195,9 +196,10 @@ class Hub:
         asyncio.get_running_loop().call_later(EXPIRE_EVERY_S, self._expire)
 
     def session_base(self, host: str, connection: str) -> str:
-        """Return a unique name for a connection's sessions, for which the host has none."""
+        """Return a name for a connection's sessions, for which the host has none. No session ever had it."""
+        taken = self._session_bases | self.sessions.bases()
         name, n = connection, 0
-        while name in self._session_bases or name.rpartition("-")[0] != host:
+        while name in taken or name.rpartition("-")[0] != host:
             n += 1
             name = f"{host}-{n}"
         self._session_bases.add(name)
@@ -331,8 +333,9 @@ class SharedParts:
         try:
             hub, open_stream = state.hub, self.streams.events if self._record == "on" else None
             return recording.start_recorder(
-                self.files, hub.person_of, hub.recorded, hub.unkept, open_stream=open_stream, text_of=text_of
-            )
+                self.files, hub.person_of, hub.recorded, hub.unkept,
+                named_since=hub.sessions.named_since(), open_stream=open_stream, text_of=text_of,
+            )  # fmt: skip
         except Exception as fault:  # the boundary of an optional part; everything else works without it
             log.exception("nothing is recorded")
             warn(f"Changes are not recorded: {fault}. Everything else works.")

@@ -182,7 +182,7 @@ class RecordStore:
     def __init__(self, folder: str | None, *, is_usable: bool = True, waits: bool = True) -> None:
         """Args: is_usable: False keeps the record in memory for now. waits: see `transaction`."""
         self.folder = folder
-        # Before this time, a session name without a host's id belonged to another session, of an earlier daemon.
+        # Before this time, a session name without a host's id may have belonged to another session.
         self.named_since = 0.0
         self.recorder = uuid.uuid4().hex[:8]  # marks the entries added by this process
         self._lock = threading.RLock()
@@ -269,7 +269,7 @@ class RecordStore:
                 return
 
     def is_known_by_name(self, session_id: SessionName, at: float) -> bool:
-        """Whether this name meant the same session at that time as now. Numbers of connections are used again."""
+        """Whether this name meant the same session at that time as now."""
         return has_host_id(session_id) or at >= self.named_since
 
     def sync(self) -> bool:

@@ -177,10 +177,11 @@ async def _set_root(client: FileOpsClient, options: argparse.Namespace, folder: 
     while True:
         status = await client.record_status(folder)
         is_over = time.monotonic() > deadline
-        if status and (status[-1].state != "starting" or is_over):
-            options.root, options.is_starting = status[-1].root, status[-1].state == "starting"
+        innermost = max(status, key=lambda recorded: len(recorded.root), default=None)
+        if innermost is not None and (innermost.state != "starting" or is_over):
+            options.root, options.is_starting = innermost.root, innermost.state == "starting"
             _widen(client, options.root, folder)
-            return status[-1]
+            return innermost
         if is_over:
             raise NotDone(
                 f"{visible(folder)} does not seem to be recorded. If recording has just begun, try again. "

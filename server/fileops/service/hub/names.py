@@ -13,7 +13,8 @@ encode a result. Everything in between knows only full names.
 
 import hashlib
 import re
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Container
 
 from msgspec.structs import replace
 
@@ -86,6 +87,27 @@ def shortened(own_id: str) -> str:
         return own_id
     digest = hashlib.blake2b(own_id.encode("utf-8", "surrogatepass"), digest_size=16)
     return f"{own_id[:KEPT_ID_CHARS]}~{digest.hexdigest()}"
+
+
+class KnownNames:
+    """The labels of all sessions that there have been, by full name, so that none is given to another session.
+
+    These are known to one daemon; `compose/session_file.py` keeps them for the next ones.
+    """
+
+    def __init__(self) -> None:
+        self.labels: dict[SessionName, str] = {}
+        self.since = time.time()  # a name that was recorded earlier, without a host's id, may be another session's
+
+    def recall(self) -> None:
+        """Learn what other daemons have added."""
+
+    def claim(self, session_id: SessionName, choose: Callable[[Container[str]], str]) -> str:
+        """Return a session's label; a new session gets one. Args: choose: returns a label that is not taken."""
+        label = self.labels.get(session_id)
+        if label is None:
+            label = self.labels[session_id] = choose(frozenset(self.labels.values()))
+        return label
 
 
 SESSION = "session:"  # prefix of the source of a change by a session
@@ -178,10 +200,11 @@ class SessionNames:
 class SharedSessionNames(SessionNames):
     """The names of one of many clients. base: the full name of its unnamed session.
 
-    is_other: whether another connection has a session with this full name, which this client may name.
+    is_other: whether another connection has, or had, a session with this full name, which this client may name. Its
+    second argument is the full name that the given name would have as this client's own.
     """
 
-    def __init__(self, base: str, is_other: Callable[[SessionName], bool]) -> None:
+    def __init__(self, base: str, is_other: Callable[[SessionName, SessionName], bool]) -> None:
         self.base = base
         self._is_other = is_other
 
@@ -202,6 +225,6 @@ class SharedSessionNames(SessionNames):
         return has_host_id(full_name)
 
     def resolve(self, given: str | None) -> SessionName:
-        if given is not None and self._is_other(full_name := SessionName(given)):
+        if given is not None and self._is_other(full_name := SessionName(given), self.full(given)):
             return full_name
         return self.full(given)

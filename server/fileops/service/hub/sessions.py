@@ -8,15 +8,15 @@ import asyncio
 import itertools
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Container
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from fileops.model.events import ApprovalModeChanged, DidEdit, DidRead, Event
-from fileops.model.sessions import NO_SESSION, SessionName
+from fileops.model.sessions import NO_SESSION, SessionName, base_in
 from fileops.ports import EventSink
-from fileops.service.hub.names import has_own_id, is_of_host
+from fileops.service.hub.names import KnownNames, has_own_id, is_of_host
 
 KEPT_S = 3600.0  # after its connection has ended
 MAX_KEPT = 256  # of these; the least recently used end first
@@ -50,7 +50,8 @@ class SessionRegistry:
     on_change: called on any thread, after a session or its record has changed.
     """
 
-    def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, monotonic: Callable[[], float] = time.monotonic, names: KnownNames | None = None) -> None:
+        self._names = names or KnownNames()
         self.on_change: Callable[[], None] = lambda: None
         self._monotonic = monotonic
         self._lock = threading.Lock()
@@ -64,6 +65,25 @@ class SessionRegistry:
     def get(self, session_id: SessionName) -> SessionRecord | None:
         with self._lock:
             return self._records.get(session_id)
+
+    def was_there(self, session_id: SessionName) -> bool:
+        """Return whether there is, or ever was, a session of this name, in any daemon."""
+        with self._lock:
+            if session_id not in self._names.labels:
+                self._names.recall()
+            return session_id in self._names.labels
+
+    def named_since(self) -> float:
+        """Return the time since which a name means one session."""
+        with self._lock:
+            self._names.recall()
+            return self._names.since
+
+    def bases(self) -> set[str]:
+        """Return the bases of the names of all sessions that there have been, in any daemon."""
+        with self._lock:
+            self._names.recall()
+            return {base_in(session_id) for session_id in self._names.labels}
 
     def named(self, host: str, own_id: str) -> SessionRecord | None:
         """Return the most recently used connected session `HOST…:ID`. Args: host: see is_of_host."""
@@ -85,7 +105,8 @@ class SessionRegistry:
         """Return the record of a session that this connection uses.
 
         Args: program: the name of the host's program. A new session gets it as its label, with a number if another
-        session already has it: "Codex", "Codex 2". A label never changes, so that people can rely on it.
+        session has, or had, it: "Codex", "Codex 2". A label never changes, and is never another session's, so that
+        people can rely on it.
         """
         with self._lock:
             record = self._met(session_id, connection, host, program)
@@ -111,15 +132,10 @@ class SessionRegistry:
         """See `meet`. The lock is held."""
         record = self._records.get(session_id)
         if record is None:
-            label = self._free_label(program)
+            label = self._names.claim(session_id, lambda taken: _free_label(program, taken))
             record = SessionRecord(session_id=session_id, host=host, label=label, connections=(), last_seen=time.time())
         connections = (*_without(record.connections, connection), connection)
         return replace(record, connections=connections, used_at=self._monotonic())
-
-    def _free_label(self, program: str) -> str:
-        taken = {record.label for record in self._records.values()}
-        numbered = (f"{program} {n}" for n in itertools.count(2))
-        return next(label for label in itertools.chain([program], numbered) if label not in taken)
 
     def disconnected(self, connection: str) -> list[SessionName]:
         """Remove the connection from its sessions; those without another are kept for KEPT_S from now on.
@@ -153,6 +169,11 @@ class SessionRegistry:
             too_old = self._monotonic() - KEPT_S
             n_over = max(len(left) - MAX_KEPT, 0)
             return [record.session_id for n, record in enumerate(left) if n < n_over or record.used_at <= too_old]
+
+
+def _free_label(program: str, taken: Container[str]) -> str:
+    numbered = (f"{program} {n}" for n in itertools.count(2))
+    return next(label for label in itertools.chain([program], numbered) if label not in taken)
 
 
 def _without(connections: tuple[str, ...], connection: str) -> tuple[str, ...]:

@@ -26,7 +26,7 @@ def did_read(session_id: str) -> DidRead:
     ("given", "full_name"), [("default", "bot-1"), ("reviewer", "bot-1/reviewer"), ("bot-1", "bot-1/bot-1")]
 )
 def test_session_of_a_request_has_one_full_name_and_its_given_local_name(given: str, full_name: str) -> None:
-    names = SharedSessionNames("bot-1", lambda name: name == "codex:7")
+    names = SharedSessionNames("bot-1", lambda name, _own: name == "codex:7")
     assert names.full(given) == names.resolve(given) == full_name
     assert names.local(SessionName(full_name)) == given
     assert names.resolve("codex:7") == names.local(SessionName("codex:7")) == "codex:7"
