@@ -28,8 +28,10 @@ from fileops.model.approval import (
 )
 from fileops.model.requests import CommandRequest
 from fileops.model.review import SessionInfo
+from fileops.rpc.errors import METHOD_NOT_FOUND
 from fileops.service.hub.names import SessionNames
 from fileops.service.review.queue import WaitingReview
+from fileops.service.review.views import CannotAsk
 from fileops.wire.commands import ConfirmCommandParams
 from fileops.wire.convert import confirm_params
 
@@ -55,10 +57,11 @@ class UserPrompt:
         self._client = client
         self._capability = f"experimental.fileops.{capability}"
         self._use_message_fallback = use_message_fallback
+        self.is_unknown = False  # the client has answered that it does not know the request
 
     @property
     def can_ask(self) -> bool:
-        return self.confirms or self._use_message_fallback
+        return not self.is_unknown and (self.confirms or self._use_message_fallback)
 
     @property
     def confirms(self) -> bool:
@@ -73,6 +76,7 @@ class UserPrompt:
             return None
         except ClientRefused as refusal:
             log.warning("a client answered %s with error %s, which decides nothing", method, refusal.code)
+            self.is_unknown = self.is_unknown or refusal.code == METHOD_NOT_FOUND
             return None
         decision = decode(answer)
         if decision is None:
@@ -108,8 +112,22 @@ class EditPrompt:
         """Return whether the client handles `fileops/confirmEdit`."""
         return self._prompt.confirms
 
+    @property
+    def is_unknown(self) -> bool:
+        """Return whether the client has answered that it does not know the request."""
+        return self._prompt.is_unknown
+
     async def ask(self, review: WaitingReview) -> Decision | None:
-        """Return the user's decision; None if there is none. Cancelling the call withdraws the question."""
+        """Return the user's decision; None if there is none. Cancelling the call withdraws the question.
+
+        Raises: CannotAsk.
+        """
+        decision = await self._asked(review)
+        if self.is_unknown:
+            raise CannotAsk
+        return decision
+
+    async def _asked(self, review: WaitingReview) -> Decision | None:
         question, session = self._names.shown_question(review.asked), review.session
         is_own = self._names.is_own(session.session_id)
         if not self._prompt.confirms:
@@ -168,15 +186,17 @@ def edit_decision_of(answer: object, question: ApprovalRequest) -> Decision | No
         return None
     if outcome == "cancel":
         return Reject()
+    if not fields.keys() <= {"outcome", "text"}:
+        return None  # it may limit what it approves, by a key of another protocol
     if outcome == "modify":
         return None if text is None else Modify(text)
     if not question.is_approvable:
         return None
-    return _simple_decision(outcome)
+    return _simple_decision(fields)
 
 
-def _simple_decision(outcome: object) -> Decision | None:
-    match outcome:
+def _simple_decision(fields: dict[str, object]) -> Decision | None:
+    match fields.get("outcome"):
         case "proceed_once":
             return Once()
         case "proceed_always":
@@ -222,4 +242,7 @@ class LspCommandApprover:
 
 
 def _command_decision_of(answer: object) -> Decision | None:
-    return _simple_decision(cast("dict[str, object]", answer).get("outcome")) if isinstance(answer, dict) else None
+    if not isinstance(answer, dict):
+        return None
+    fields = cast("dict[str, object]", answer)
+    return _simple_decision(fields) if fields.keys() <= {"outcome"} or fields.get("outcome") == "cancel" else None

@@ -38,6 +38,8 @@ class ReviewingClient:
         """Return whether the user can be asked about this client's edits, or about those of others."""
         if is_own and self._own_approver is not None:
             return self._own_approver.can_ask
+        if self._prompt.is_unknown:
+            return False
         if self._keeps_list or self._prompt.confirms:
             return True
         return self._fallback == "message" if is_own else self._fallback != "none"

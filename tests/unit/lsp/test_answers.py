@@ -51,7 +51,11 @@ def test_malformed_text_is_no_decision(outcome: str, odd: Any) -> None:
     [
         ({"outcome": "proceed_once"}, Once()),
         ({"outcome": "proceed_once", "text": None}, Once()),
-        ({"outcome": "proceed_always", "remark": []}, Always()),
+        ({"outcome": "proceed_always"}, Always()),
+        ({"outcome": "proceed_once", "change_ids": ["c1"]}, None),  # it may approve a part only
+        ({"outcome": "proceed_always", "remark": []}, None),
+        ({"outcome": "modify", "text": "x", "remark": []}, None),
+        ({"outcome": "cancel", "remark": []}, Reject()),
         ({"outcome": "modify", "text": ""}, Modify("")),
         ({"outcome": "modify"}, None),
         ({"outcome": "cancel", "text": "x"}, Reject()),

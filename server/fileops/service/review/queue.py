@@ -288,6 +288,13 @@ class WaitingReview:
         elif self._grace is None and not self._alone.done():
             self._grace = self._loop.call_later(self._grace_s or 0.0, self._set_alone)
 
+    def end_grace(self) -> None:
+        """Wait for no view any longer, as if none had been there."""
+        if self._grace is not None:
+            self.stop_grace()
+            self._grace_s = None
+            self._set_alone()
+
     def stop_grace(self) -> None:
         if self._grace is not None:
             self._grace.cancel()
@@ -375,6 +382,13 @@ class ReviewQueue:
             self._blind.add((name, review_id))
             self._shown[name].pop(review_id, None)
             self.look(review)
+
+    def cannot_ask(self, name: str) -> None:
+        """Forget a view that can ask about nothing. What it alone was shown waits for no other view."""
+        shown = self._shown.get(name, {})
+        self.disconnect(name)
+        for review_id in shown:
+            self._reviews[review_id].end_grace()
 
     def n_views(self, review: WaitingReview) -> int:
         return sum(review.review_id in shown for shown in self._shown.values())

@@ -10,6 +10,10 @@ from fileops.service.review.client import PersonReviews
 from fileops.service.review.queue import ReviewQueue, WaitingReview
 
 
+class CannotAsk(Exception):
+    """The client does not know the request by which its user would be asked."""
+
+
 class ListView:
     """A ReviewView of a client that keeps its own list of reviews, and is notified of changes.
 
@@ -33,7 +37,8 @@ class AskingView:
     """A ReviewView of a client that keeps no list, and so is asked about each review.
 
     name: of its connection. ask: asks its user. None means no decision, and the client then no longer counts as a view
-    of that review. Cancelling the call withdraws the question.
+    of that review; CannotAsk means that it does not know the request, and is no view at all. Cancelling the call
+    withdraws the question.
     """
 
     def __init__(
@@ -62,7 +67,11 @@ class AskingView:
 
     async def _decide(self, review: WaitingReview) -> None:
         revision, always = review.revision, self._reviews.always_for(review)
-        decision = await self._ask(review)
+        try:
+            decision = await self._ask(review)
+        except CannotAsk:
+            self._queue.cannot_ask(self._name)
+            return
         if decision is None:
             self._queue.cannot_show(self._name, review.review_id)
         else:

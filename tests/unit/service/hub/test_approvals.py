@@ -452,6 +452,20 @@ async def test_editor_without_the_plugin_is_asked_by_a_message(daemon: SharedDae
     assert code_of(await host.tool("Edit", **edit_of(file, "one", "1"))) == "undecided"
 
 
+async def test_editor_that_does_not_know_the_question_cannot_ask_at_once(daemon: SharedDaemon, file: Path) -> None:
+    """It answers -32601, as the protocol demands. Nothing waits for its return, for a minute in this test."""
+    editor = await daemon.lsp("editor", "helix")
+    await editor.initialize(file.parent, options={"review_grace_s": 60, "ask": "each_edit"})
+    host = await daemon.host(file.parent)
+    await host.tool("Read", file_path=str(file))
+    async with asyncio.timeout(50):
+        first = await host.tool("Edit", **edit_of(file))
+        again = await host.tool("Edit", **edit_of(file))
+    assert {code_of(first), code_of(again)} == {"consent_unavailable"}
+    assert file.read_text() == "one\ntwo\nthree\n"
+    assert [method for method, _ in editor.asked] == ["window/showMessageRequest"]
+
+
 @pytest.mark.parametrize(("editors", "elicits", "told"), [
     (["nvim"], False, " in Neovim"), (["Visual Studio Code"], True, " in VS Code"), (["Lapce"], False, " in Lapce"),
     (["nvim", "helix"], False, " in your editor"), ([], True, ""),
