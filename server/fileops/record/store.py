@@ -41,6 +41,7 @@ from fileops.model.record import (
 from fileops.model.sessions import SessionName, has_host_id
 from fileops.platform.private_files import require_private_folder
 from fileops.record import blobs
+from fileops.record.work_trees import WorkTrees
 
 log = logging.getLogger(__name__)
 
@@ -185,6 +186,7 @@ class RecordStore:
         # Before this time, a session name without a host's id may have belonged to another session.
         self.named_since = 0.0
         self.recorder = uuid.uuid4().hex[:8]  # marks the entries added by this process
+        self._work_trees = WorkTrees()
         self._lock = threading.RLock()
         self._n_open = 0  # depth of transactions
         self.path = ":memory:" if folder is None or not is_usable else _private_file(folder)
@@ -553,10 +555,11 @@ class RecordStore:
             folder = path.rstrip(b"/")
             if is_file:
                 require("path = ?", path)
-            else:  # "/" is followed by "0"
-                require("(path = ? OR path > ? AND path < ?)", path, folder + b"/", folder + b"0")
+            else:
+                condition, of = self._in_scope([os.fsdecode(folder)])
+                require(f"(path = ? OR {condition})", path, *of)
         if query.folders is not None:
-            condition, of = _in_folders(query.folders)
+            condition, of = self._in_scope(query.folders)
             require(condition, *of)
         for column, wanted in (
             ("session_id", query.session_id), ("turn_id", query.turn_id), ("command_id", query.command_id),
@@ -751,7 +754,7 @@ class RecordStore:
             conditions.append(f"({_HAS_HOST_ID.format('turn.session_id')} OR began >= ?)")
             values += [*session_ids, self.named_since]
         if folders is not None:
-            condition, of = _in_folders(folders)
+            condition, of = self._in_scope(folders)
             conditions.append(f"({condition} OR path IS NULL)")
             values += of
         sql = (
@@ -828,6 +831,24 @@ class RecordStore:
             ((oldest,),) = self._rows(f"SELECT min(time) FROM entry WHERE {condition}", *of)
             since = now if oldest is None else min(now, oldest)
             self._db.execute("INSERT OR IGNORE INTO folder VALUES (?, ?)", (os.fsencode(root), since))
+
+    def covers(self, folders: Sequence[str], path: str) -> bool:
+        """Return whether a path is in one of these folders, and in the work tree of git that contains that folder."""
+        return self._work_trees.covers(folders, path, self._roots())
+
+    def _roots(self) -> list[str]:
+        """Return the folders that are, or were, recorded."""
+        return [os.fsdecode(root) for (root,) in self._rows("SELECT root FROM folder")]
+
+    def _in_scope(self, folders: Sequence[str]) -> tuple[str, list[object]]:
+        """A condition that is `covers` of a path, and its values."""
+        conditions, values, roots = list[str](), list[object](), self._roots()
+        for folder in folders:
+            condition, of = _in_folders([folder])
+            others, of_others = _in_folders(self._work_trees.inside(folder.rstrip("/") or "/", roots))
+            conditions.append(f"{condition} AND NOT {others}")
+            values += [*of, *of_others]
+        return f"({' OR '.join(conditions) or '0'})", values
 
     def recorded_since(self, root: str) -> float | None:
         """When the recording of a folder began, in seconds since the epoch. Entries older than MAX_AGE_S are gone."""

@@ -12,6 +12,9 @@ from fileops.model.sessions import SessionName
 from fileops.record.store import RecordStore
 from fileops.service.rewind.lineage import Lineages, follows_others
 
+MAX_LOOKED_AT = 1000  # entries, for the sessions that an error names
+MAX_NAMED = 5
+
 MayRewind = Callable[[Entry], bool]
 
 
@@ -24,7 +27,9 @@ def entries_of(store: RecordStore, request: RewindRequest, may_rewind: MayRewind
     if not known and any(map(may_rewind, unsure_entries(store, request.target))):
         raise UnknownTarget(explanation="all that it may have changed may be another author's")
     if not known:
-        raise UnknownTarget(explanation=f"no {_NAMES[request.target.kind]} has this id, or it has no entries")
+        is_session = request.target.kind == "session_id"
+        others = _known_sessions(store, may_rewind) if is_session else ""
+        raise UnknownTarget(explanation=f"no {_NAMES[request.target.kind]} has this id, or it has no entries{others}")
     # An undo is undone only by its own id: an agent's own undo is not part of its turn.
     own_kinds = {"entry_id", "entry_ids", "rewind_id"}
     in_force = [
@@ -44,6 +49,17 @@ def entries_of(store: RecordStore, request: RewindRequest, may_rewind: MayRewind
     if not recent:
         raise UnknownTarget(explanation="it has no entries since then")
     return list(_with_whole_renames(store, recent, may_rewind))
+
+
+def _known_sessions(store: RecordStore, may_rewind: MayRewind) -> str:
+    """Return a clause that names the sessions with recent entries; "" if there are none."""
+    entries, _ = store.entries(LogQuery(limit=MAX_LOOKED_AT))
+    names = dict.fromkeys(
+        f"{entry.by.label.partition(' · ')[0]} ({session})"
+        for entry in entries
+        if (session := session_of(entry.by)) is not None and may_rewind(entry)
+    )
+    return f"; sessions with entries are {', '.join(list(names)[:MAX_NAMED])}" if names else ""
 
 
 def left_as_unsure(

@@ -128,6 +128,9 @@ class UnkeptPlaces(Struct, frozen=True):
             truncated=len(found) > len(listed),
         )
 
+    def _is_in(self, path: str, folders: tuple[str, ...] | None) -> bool:
+        return folders is None or self.store.covers(folders, path)
+
     def _left_names(self, files: Sequence[UnkeptFile]) -> set[str]:
         """Return the old names of the renamed files among these: a rename counts as one change of one file."""
         gone = {file.file_path for file in files if file.operation == "delete"}
@@ -140,7 +143,7 @@ class UnkeptPlaces(Struct, frozen=True):
         paths = set(map(Lineages(self.store, _is_rename).present_path, newest.values()))
         undos, _ = self.store.entries(LogQuery(by="person", in_force=True, limit=MAX_FILES))
         paths |= {entry.path for entry in undos if self._is_shown_undo(entry)}
-        return sorted(path for path in paths if _is_in(path, folders))
+        return sorted(path for path in paths if self._is_in(path, folders))
 
     def _file(
         self,
@@ -400,7 +403,7 @@ class UnkeptPlaces(Struct, frozen=True):
                 entries += (entry for entry in of_file if not entry.kept and is_by_agent(entry.by))
             entries = list({entry.entry_id: entry for entry in entries}.values())
         elif request.entry_ids is None:
-            entries = [entry for entry in entries if _is_in(lineages.present_path(entry), request.folders)]
+            entries = [entry for entry in entries if self._is_in(lineages.present_path(entry), request.folders)]
         paths = set(map(lineages.present_path, {entry.path: entry for entry in entries}.values()))
         n_entries = self.store.keep(keep_id, [entry.entry_id for entry in entries])
         return KeepOutcome(keep_id=keep_id if n_entries else None, n_entries=n_entries, paths=frozenset(paths))
@@ -411,7 +414,7 @@ class UnkeptPlaces(Struct, frozen=True):
         Args: folders: without an id, the newest keep in one of these is meant.
         """
         if keep_id is None:
-            keep_id = next((kept for kept, path in self.store.keeps() if _is_in(path, folders)), None)
+            keep_id = next((kept for kept, path in self.store.keeps() if self._is_in(path, folders)), None)
         if keep_id is None:
             raise UnknownTarget(explanation="nothing was kept here, or it was undone")
         try:
@@ -536,10 +539,6 @@ class UnkeptPlaces(Struct, frozen=True):
 def entry_of_change(change_id: str) -> str:
     """Return the id of a change's newest entry."""
     return change_id.partition(".")[0]
-
-
-def _is_in(path: str, folders: tuple[str, ...] | None) -> bool:
-    return folders is None or any(is_inside(folder, path) for folder in folders)
 
 
 def _is_open(entry: Entry) -> bool:
