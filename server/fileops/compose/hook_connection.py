@@ -49,7 +49,7 @@ class HookConnection(ClientConnection):
         adapters = ClientAdapters(
             asker=self._asker(NoHost(), lambda: True, SETTINGS.approval_timeout_s),
             events=self._events(hub),
-            names=SharedSessionNames(session_id, lambda _name: False),
+            names=SharedSessionNames(session_id, lambda _name, _own: False),
             is_agent=True,
             sinks=shared.sinks,
             place=self._place,
