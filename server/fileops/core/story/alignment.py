@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from fileops.core.diff.contents import changed_words, words_of
 from fileops.core.diff.lines import changed_ranges
-from fileops.core.story.spans import Pair, Span, Texts, Vector, weave
+from fileops.core.story.spans import Span, Texts, Vector, weave
 from fileops.core.text import detect_format, newline_of, split_lines
 from fileops.model.edits import Splice
 from fileops.model.files import TextFormat
@@ -43,50 +43,63 @@ def applied(
     *,
     writes: bool = False,
     is_own: bool = False,
+    donors: "Sequence[Donor]" = (),
 ) -> Aligned:
     """Return the vector of the content that the splices make of the vector's content.
 
     writes: what is inserted is the event's own text. Otherwise it may be text that was removed at the same place.
-    is_own: what it removes is its own removal, even if it only takes back what an earlier event had returned.
+    is_own: what it removes is its own removal, even if it only takes back what an earlier event had returned. donors:
+    what may have been merged, the likeliest first.
     """
-    reader, made, growth = _Reader(vector), _Made(event, texts, writes=writes, is_own=is_own), 0
+    reader, made, growth = _Reader(vector), _Made(event, texts, writes=writes, is_own=is_own, donors=donors), 0
     for splice in splices:
         made.spans += reader.take(splice.start)
-        made.spans += (span.removed(event) for span in reader.take(splice.end))
+        made.spans += map(made.removed, reader.take(splice.end))
         made.insert(splice.new, splice.start + growth, reader.next)
         growth += len(splice.new) - (splice.end - splice.start)
     made.spans += reader.take_rest()
     return made.aligned()
 
 
-def applied_to_both(present: Vector, other: Vector, data: bytes, event: int, texts: Texts) -> Aligned:
-    """Return the vector of a content that has text of the present and of another known content, as after a merge."""
-    pairs = weave(present, other)
-    parts = [texts.of(_either(pair)) if any(map(_is_there, pair)) else b"" for pair in pairs]
-    splices = splices_by_words(parts, data)
-    made = _Made(event, texts)
-    at, growth, waiting = 0, 0, list(reversed(splices))
-    for pair, part in zip(pairs, parts, strict=True):
-        done = 0
-        while done < len(part):
-            splice = waiting[-1] if waiting else None
-            if splice is not None and splice.end <= at + done:
-                made.insert(splice.new, splice.start + growth, None)
-                growth += len(splice.new) - (splice.end - splice.start)
-                waiting.pop()
-                continue
-            is_removed = splice is not None and splice.start <= at + done
-            limit = len(part) if splice is None else (splice.end if is_removed else splice.start) - at
-            stop = min(len(part), limit)
-            made.spans.append(_joined(pair, done, stop, event, is_removed=is_removed))
-            done = stop
-        if not part:
-            made.spans.append(_either(pair))
-        at += len(part)
-    for splice in reversed(waiting):
-        made.insert(splice.new, splice.start + growth, None)
-        growth += len(splice.new) - (splice.end - splice.start)
-    return made.aligned()
+class Donor:
+    """A known content whose lines a new content may have: those keep their spans, and their writers."""
+
+    def __init__(self, present: Vector, vector: Vector, data: bytes, texts: Texts) -> None:
+        self._reader = _Reader(vector)
+        fmt = TextFormat(encoding=detect_format(data).encoding)
+        content = texts.content(vector)
+        old, new = split_lines(content, fmt), split_lines(data, fmt)
+        starts, new_starts = list(accumulate(map(len, old), initial=0)), list(accumulate(map(len, new), initial=0))
+        self._same: list[tuple[int, int, int]] = []  # runs of equal lines: start and stop in the data, start in its own
+        i_at = j_at = 0
+        for _, i_stop, j, j_stop in (*changed_ranges(old, new), (len(old), 0, len(new), 0)):
+            if j_at < j:
+                self._same.append((new_starts[j_at], new_starts[j], starts[i_at]))
+            i_at, j_at = i_stop, j_stop
+        self._removed: dict[int, list[Span]] = {}  # by writer: what it has removed, and the present content has
+        for now, then in weave(present, vector):
+            if now is not None and not now.removers and then is not None and then.removers:
+                self._removed.setdefault(then.writer, []).append(then)
+        for spans in self._removed.values():
+            spans.sort(key=attrgetter("start"))
+
+    def spans(self, start: int, stop: int) -> tuple[int, list[Span]]:
+        """Return its spans of the data from an offset on, and where they end; none, and where its next ones begin."""
+        for first, last, own in self._same:
+            if first <= start < last:
+                end = min(stop, last)
+                return end, self._reader.between(own + start - first, own + end - first)
+            if start < first:
+                return min(stop, first), []
+        return stop, []
+
+    def removed(self, span: Span) -> Span | None:
+        """Return a span of the present content as it was removed here; None if it was not."""
+        spans = self._removed.get(span.writer, ())
+        n = bisect_right(spans, span.start, key=attrgetter("start")) - 1
+        if n < 0 or spans[n].stop < span.stop:
+            return None
+        return spans[n].part(span.start - spans[n].start, span.stop - spans[n].start)
 
 
 def reordered(vector: Vector, data: bytes, texts: Texts) -> Vector:
@@ -167,6 +180,18 @@ class _Reader:
             self._rest = span.part(n_taken, span.n_bytes)
         return taken
 
+    def between(self, start: int, stop: int) -> list[Span]:
+        """Return what is there between two offsets, without a move to them."""
+        found: list[Span] = []
+        for n in range(bisect_right(self._stops, start), len(self._vector)):
+            span = self._vector[n]
+            first = self._stops[n] - span.n_bytes
+            if first >= stop:
+                break
+            if not span.removers:
+                found.append(span.part(max(start - first, 0), min(stop - first, span.n_bytes)))
+        return found
+
     def take_rest(self) -> list[Span]:
         return [] if self.next is None else [self.next, *self._vector[self._n + 1 :]]
 
@@ -174,13 +199,30 @@ class _Reader:
 class _Made:
     """The vector of the new content, from its beginning on."""
 
-    def __init__(self, event: int, texts: Texts, *, writes: bool = False, is_own: bool = False) -> None:
+    def __init__(
+        self, event: int, texts: Texts, *, writes: bool = False, is_own: bool = False, donors: Sequence[Donor] = ()
+    ) -> None:
         self.spans: list[Span] = []
         self._written: list[Span] = []
+        self._donors = donors
+        self._given: dict[int, list[Span]] = {}  # by writer: what donors gave
         self._event, self._texts, self._writes, self._is_own = event, texts, writes, is_own
 
     def aligned(self) -> Aligned:
-        return Aligned(tuple(self.spans), tuple(self._written))
+        spans = self.spans
+        if self._given:  # it is not also there as removed
+            spans = [span for span in spans if not (span.removers and self._is_given(span))]
+        return Aligned(tuple(spans), tuple(self._written))
+
+    def _is_given(self, span: Span) -> bool:
+        return any(given.start <= span.start and span.stop <= given.stop for given in self._given.get(span.writer, ()))
+
+    def removed(self, span: Span) -> Span:
+        """Return a span as the donor has it that removed it, else as the event removed it."""
+        if span.removers:
+            return span
+        found = (donor.removed(span) for donor in self._donors)
+        return next((removed for removed in found if removed is not None), None) or span.removed(self._event)
 
     def insert(self, text: bytes, at: int, after: Span | None) -> None:
         """Insert text behind what was removed here, but before what the text after it replaced.
@@ -197,10 +239,25 @@ class _Made:
         behind = spans[n:]
         del spans[n:]
         if self._writes or not text.strip() or not self._returns(text):
-            span = Span.written(self._event, at, at + len(text))
-            spans.append(span)
-            self._written.append(span)
+            self._insert_given(at, at + len(text))
         spans += behind
+
+    def _insert_given(self, start: int, stop: int) -> None:
+        """Insert what donors have of this part of the content; the rest is the event's own."""
+        while start < stop:
+            end = stop
+            for donor in self._donors:
+                reached, given = donor.spans(start, stop)
+                if given:
+                    break
+                end = min(end, reached)
+            else:
+                given, reached = [Span.written(self._event, start, end)], end
+                self._written += given
+            for span in given if given[0].writer != self._event else ():
+                self._given.setdefault(span.writer, []).append(span)
+            self.spans += given
+            start = reached
 
     def _returns(self, text: bytes) -> bool:
         """Bring back what was removed here if it is just this text. Returns whether it is."""
@@ -252,25 +309,3 @@ def splices_by_words(parts: Sequence[bytes], data: bytes) -> list[Splice]:
         Splice(starts[head + i], starts[head + i_stop], data[new_starts[head + j] : new_starts[head + j_stop]])
         for i, i_stop, j, j_stop in changed_words(old[head : len(old) - tail], new[head : len(new) - tail], fmt)
     ]
-
-
-def _is_there(span: Span | None) -> bool:
-    return span is not None and not span.removers
-
-
-def _either(pair: Pair) -> Span:
-    span = pair[0] or pair[1]
-    assert span is not None
-    return span
-
-
-def _joined(pair: Pair, start: int, stop: int, event: int, *, is_removed: bool) -> Span:
-    """Return a part of text that one of the two contents has. What one of them has removed keeps its removers."""
-    now, then = (None if span is None else span.part(start, stop) for span in pair)
-    if not is_removed:
-        return _either((now if _is_there(now) else None, then))
-    if now is None:
-        return _either((now, then)).removed(event)
-    if now.removers or then is None or not then.removers:
-        return now.removed(event)
-    return then

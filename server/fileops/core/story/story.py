@@ -7,13 +7,12 @@ the story has elsewhere, with the known content that explains it best.
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from itertools import combinations
 
 from fileops.core import splices as splicing
 from fileops.core.diff.contents import common_lines, splices_between
 from fileops.core.merge.rebase import minimal
 from fileops.core.merge.texts import StepTexts
-from fileops.core.story.alignment import Aligned, applied, applied_to_both, reordered, splices_by_words
+from fileops.core.story.alignment import Aligned, Donor, applied, reordered, splices_by_words
 from fileops.core.story.spans import OLDER, Span, Texts, Vector, moved
 from fileops.core.story.undo import Undo
 from fileops.core.text import detect_format, split_lines
@@ -165,9 +164,7 @@ class Story:
         aligned = applied(present, splices, event, self.texts, writes=writes, is_own=is_own)
         if writes or not (aligned.n_written(data) or parents):
             return aligned
-        best = self._best(data, event, aligned, splices)
-        if parents:
-            best = self._merged(data, event, (aligned, best), parents)
+        best = self._best(data, event, aligned, splices, parents)
         return Aligned(moved(self.vector, best.vector, event), best.written) if is_own and best is not aligned else best
 
     def _undone(self, undone: frozenset[int], data: bytes, event: int) -> Vector:
@@ -184,15 +181,9 @@ class Story:
             self.go_to(content)
             self.go_to(present)
 
-    def _merged(self, data: bytes, event: int, others: Sequence[Aligned], parents: Collection[bytes]) -> Aligned:
-        """Return the alignment that leaves the event the fewest effects: one of the others, or one of two parents."""
-        vectors = [self._known[digest] for digest in map(content_digest, parents) if digest in self._known]
-        found = list(others)
-        for one, other in combinations([self.vector, *vectors], 2):
-            found.append(applied_to_both(one, other, data, event, self.texts))
-        return min(found, key=lambda each: (each.n_written(data), each.n_removed(event)))
-
-    def _best(self, data: bytes, event: int, aligned: Aligned, splices: Sequence[Splice]) -> Aligned:
+    def _best(
+        self, data: bytes, event: int, aligned: Aligned, splices: Sequence[Splice], parents: Collection[bytes]
+    ) -> Aligned:
         """Return the alignment that leaves least text to the event. The present content comes first."""
         best, fewest = aligned, aligned.n_written(data)
         lines = self._lines.of(data)
@@ -202,9 +193,12 @@ class Story:
                 other = applied(closest, others, event, self.texts)
                 if other.n_written(data) <= fewest:  # all of the known content is there again, beside new text
                     best, fewest = other, other.n_written(data)
-        if fewest and (nearest := self._nearest(lines)) is not None:
-            other = applied_to_both(self.vector, nearest, data, event, self.texts)
-            if other.n_written(data) < fewest:
+        nearest = self._nearest(lines)
+        vectors = [*map(self._known.get, map(content_digest, parents)), nearest]
+        donors = [Donor(self.vector, vector, data, self.texts) for vector in vectors if vector is not None]
+        if donors and (fewest or parents):
+            other = applied(self.vector, splices, event, self.texts, donors=donors)
+            if (other.n_written(data), other.n_removed(event)) < (fewest, best.n_removed(event)):
                 best = other
         return best
 
