@@ -550,10 +550,22 @@ def _add_mcp_options(mcp: argparse.ArgumentParser) -> None:
         default="tools",
         help="companion: guard and record the host's own tools; tools: refuse them where ours are connected (default)",
     )
+    hook.add_argument(
+        "--notebooks",
+        choices=("host", "ours"),
+        default="host",
+        help="whose tools are for notebooks, the host's (default), or ours, which `--tools +notebook` adds",
+    )
 
 
 def _add_mcp_config_options(config: argparse.ArgumentParser) -> None:
     config.add_argument("host", metavar="HOST", choices=MCP_HOSTS, help=", ".join(MCP_HOSTS))
+    config.add_argument(
+        "--notebooks",
+        choices=("host", "ours"),
+        default="host",
+        help="ours: the agent reads and edits notebooks by our tools, and Claude Code's own NotebookEdit is refused",
+    )
     config.add_argument(
         "--mode",
         choices=MODES,

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import argparse
 
 STDOUT, STDERR = 1, 2
-_MODES: tuple[list[str], ...] = ([], ["--mode", "companion"], ["--mode", "tools"])  # of `mcp hook HOST`
+_HOOK_OPTIONS = {"--mode": ("companion", "tools"), "--notebooks": ("host", "ours")}  # of `mcp hook HOST`
 OUTPUT_LOST = 1  # exit status
 UNWRITABLE = {errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EIO}
 
@@ -33,14 +33,21 @@ def main(argv: Sequence[str] | None = None) -> int:
     if sys.stderr is None:
         sys.stderr = _discarding(STDERR)
     arguments = sys.argv[1:] if argv is None else list(argv)
-    if arguments[:2] == ["mcp", "hook"] and arguments[3:] in _MODES:
+    given = list(zip(arguments[3::2], arguments[4::2], strict=False))
+    if (
+        arguments[:2] == ["mcp", "hook"]
+        and len(arguments) == 3 + 2 * len(given)
+        and all(value in _HOOK_OPTIONS.get(name, ()) for name, value in given)
+    ):
         from fileops.attach import (  # a host waits for it, and making the parser takes longer than the hook
             callers,
             hook,
         )
 
-        if arguments[2:3] and arguments[2] in callers.HOSTS:
-            return hook.main(arguments[2], *arguments[4:])
+        if arguments[2] in callers.HOSTS:
+            named = dict(given)
+            has_ours = named.get("--notebooks") == "ours"
+            return hook.main(arguments[2], named.get("--mode", "tools"), has_our_notebooks=has_ours)
     from fileops.arguments import parser
 
     with _checked_output():

@@ -160,6 +160,17 @@ def test_config_of_claude_refuses_built_in_edits_by_a_hook_and_loads_tools_at_on
     ]
 
 
+# R-NB-40
+@pytest.mark.parametrize("host", MCP_HOSTS)
+def test_config_with_our_notebooks_offers_the_tools_and_tells_the_hook(host: str) -> None:
+    text = printed(host, "--notebooks", "ours")
+    assert "+write,+notebook" in text
+    assert "+notebook" not in printed(host)
+    if host == "claude":
+        assert re.search(r"mcp hook claude(?: --mode [a-z]+)? --notebooks ours", text)
+        assert '"mcp__fileops__NotebookEdit"' in text
+
+
 def test_config_of_claude_for_a_team_is_the_same_in_the_files_of_the_project() -> None:
     text, own = printed("claude", "--project"), documents(printed("claude", "--directory", "/p"))
     parsed = documents(text)

@@ -62,6 +62,21 @@ def test_hook_would_refuse_built_in_tools_only(host: str, stdin: str, reason: st
     assert hook.answer_to(host, json.loads(stdin)) == (reason and {"hookSpecificOutput": refusal})
 
 
+# R-NB-40
+@pytest.mark.parametrize(
+    ("stdin", "reason"),
+    [
+        (event("NotebookEdit"), "Use mcp__fileops__NotebookEdit."),
+        (event("Read", "/p/study.ipynb"), READ),
+        (event("Read", "/p/paper.pdf"), LET_THROUGH),
+    ],
+)
+def test_hook_with_our_notebooks_refuses_the_hosts_tools_for_them(stdin: str, reason: str | None) -> None:
+    refusal = {"hookEventName": "PreToolUse", "permissionDecision": "deny", "permissionDecisionReason": reason}
+    answer = hook.answer_to("claude", json.loads(stdin), has_our_notebooks=True)
+    assert answer == (reason and {"hookSpecificOutput": refusal})
+
+
 CHANGED = "@@ line 3\n-old\n+new\nsrc/a.js +1 −1"
 
 

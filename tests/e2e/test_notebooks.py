@@ -344,6 +344,7 @@ def test_undo_after_jupyter_wrote_the_file_anew_is_by_cell(client: RawClient, st
     assert undone["status"] == "success", undone["output"]
     assert sources(study)[1] == ("c1", "import os\nprint(x)")
     assert [cell["cell_id"] for cell in undone["ui_extra"]["cells"]] == ["c1"]
+    assert undone["output"].startswith(f"1 edit of {study} has been undone. Updated code cell c1 (index 1).")
     inserted = edit(client, study, {"kind": "insert", "cell_type": "code", "source": "y", "after": "c1"})
     new = inserted["details"]["cells"][0]["cell_id"]
     saved_anew(study, metadata={})
@@ -383,6 +384,24 @@ def test_review_has_a_part_for_each_cell_and_takes_no_text_without_cells(study: 
         assert (result["status"], result["details"]["modified_by_user"]) == ("success", True)
         assert [cell["cell_id"] for cell in result["details"]["cells"]] == ["c1"]
         assert sources(study)[:2] == [("intro", "# Title\ntext"), ("c1", "x = 1\ny = 2")]
+
+
+# R-NB-34
+def test_change_set_edits_a_notebook_by_cells_together_with_another_file(client: RawClient, study: Path) -> None:
+    module = study.with_name("a.py")
+    module.write_text("x = 1\n")
+    client.read(study)
+    client.read(module)
+    changes: list[dict[str, Any]] = [
+        {"kind": "edit", "file_path": str(module), "edits": [{"old_string": "x", "new_string": "y"}]},
+        {"kind": "edit", "file_path": str(study), "cells": [{"kind": "source", "cell_id": "c1", "source": "import a"}]},
+    ]
+    result = client.result("fileops/applyChanges", {"changes": changes})
+    assert result["status"] == "success", result["output"]
+    assert (module.read_text(), sources(study)[1]) == ("y = 1\n", ("c1", "import a"))
+    assert [cell["cell_id"] for cell in result["details"]["files"][1]["ui_extra"]["cells"]] == ["c1"]
+    both = [{**changes[1], "edits": changes[0]["edits"]}]
+    assert "$.changes[0].edits" in client.error("fileops/applyChanges", {"changes": both})["message"]
 
 
 # R-NB-37, R-NB-38, R-NB-39

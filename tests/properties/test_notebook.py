@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from fileops.core import plan as planning
@@ -116,13 +116,12 @@ def cell_edits(draw: st.DrawFn, notebook: Notebook) -> CellEdit:
             [EditInCell, EditInCell, SetSource, SetSource, InsertCell, DeleteCell, MoveCell, SetType, ClearOutputs]
         )
     )
-    if kind is EditInCell:
-        assume(cell.source)
+    if kind is EditInCell and cell.source:
         start = draw(st.integers(0, len(cell.source) - 1))
         end = draw(st.integers(start + 1, min(len(cell.source), start + 30)))
         old = cell.source[start:end].replace("\r\n", "\n")
         return EditInCell(cell_id=cell.name, old_string=old, new_string=draw(TEXTS), replace_all=draw(st.booleans()))
-    if kind is SetSource:
+    if kind in {EditInCell, SetSource}:
         return SetSource(
             cell_id=cell.name, source=draw(TEXTS), cell_type=draw(st.sampled_from([None, None, cell_type]))
         )
@@ -254,7 +253,7 @@ def _require_lawful(data: bytes, edit: CellEdit, planned: CellsPlan) -> bytes:
 def _is_valid(data: bytes) -> bool:
     try:
         nbformat.validate(json.loads(data.removeprefix(BOM)))
-    except (nbformat.ValidationError, KeyError):
+    except (nbformat.ValidationError, nbformat.warnings.MissingIDFieldWarning, KeyError):
         return False
     return True
 

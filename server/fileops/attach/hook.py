@@ -65,10 +65,11 @@ class Unusable(Exception):
     """The host's input cannot be answered, or the output cannot be written; the message says why."""
 
 
-def main(host: str, mode: str = "tools") -> int:
+def main(host: str, mode: str = "tools", *, has_our_notebooks: bool = False) -> int:
     """Return the exit status, which is always 0: others stop some hosts. An error is one line on stderr.
 
     Args: mode: "companion": the host keeps its own tools, which are guarded and recorded; "tools": they are refused.
+    has_our_notebooks: whether those for notebooks are refused, too.
     """
     answer: dict[str, Any] | None = None
     try:
@@ -76,7 +77,7 @@ def main(host: str, mode: str = "tools") -> int:
         raw = _parsed(_read_input(STDIN, deadline))
         caller = caller_of(host, raw)
         try:
-            answer = _answer(caller, raw, mode, deadline)
+            answer = _answer(caller, raw, mode, deadline, has_our_notebooks=has_our_notebooks)
         finally:
             if answer is None:
                 answer = _consent(caller, raw)
@@ -89,7 +90,9 @@ def main(host: str, mode: str = "tools") -> int:
     return 0
 
 
-def _answer(caller: Caller, raw: dict[str, Any], mode: str, deadline: float) -> dict[str, Any] | None:
+def _answer(
+    caller: Caller, raw: dict[str, Any], mode: str, deadline: float, *, has_our_notebooks: bool
+) -> dict[str, Any] | None:
     """Return the answer to one event. Raises: Unusable."""
     from fileops.attach import companion, host_events
 
@@ -97,8 +100,11 @@ def _answer(caller: Caller, raw: dict[str, Any], mode: str, deadline: float) -> 
     event = host_events.common_form(caller.dialect, raw)
     if event.get("hook_event_name") in EVENTS and not isinstance(event.get("tool_name"), str):
         raise Unusable(f"the event {event['hook_event_name']} has no tool_name")
-    if mode == "tools" and caller.is_own and (answer := refusal_of(caller, event, deadline)) is not None:
-        return answer
+    refusing = mode == "tools" or (has_our_notebooks and _is_about_notebook(event))
+    if refusing and caller.is_own:
+        refusal = refusal_of(caller, event, deadline, has_our_notebooks=has_our_notebooks)
+        if refusal is not None:
+            return refusal
     is_guarded = mode == "companion" or not caller.is_own
     if event.get("tool_name") in host_events.FILE_TOOLS or event.get("hook_event_name") == "PostToolBatch":
         return companion.answer_to(caller, raw, event)
@@ -114,13 +120,15 @@ def _consent(caller: Caller, raw: dict[str, Any]) -> dict[str, Any] | None:
     return {"decision": "allow"} if is_asked else None
 
 
-def refusal_of(caller: Caller, event: dict[str, Any], deadline: float) -> dict[str, Any] | None:
+def refusal_of(
+    caller: Caller, event: dict[str, Any], deadline: float, *, has_our_notebooks: bool = False
+) -> dict[str, Any] | None:
     """Return the answer that refuses a built-in tool in favour of one of ours, or None to let the host continue.
 
     Other hosts load the same hooks, and a server may not have started: nothing is refused in favour of a tool that the
     caller does not have.
     """
-    answer = answer_to(caller.host, event)
+    answer = answer_to(caller.host, event, has_our_notebooks=has_our_notebooks)
     if answer is None:
         return None
     from fileops.attach import hooked_session
@@ -128,7 +136,7 @@ def refusal_of(caller: Caller, event: dict[str, Any], deadline: float) -> dict[s
     return answer if hooked_session.has_tools(caller, deadline) else None
 
 
-def answer_to(host: str, event: dict[str, Any]) -> dict[str, Any] | None:
+def answer_to(host: str, event: dict[str, Any], *, has_our_notebooks: bool = False) -> dict[str, Any] | None:
     """Return the answer that would refuse a built-in tool, or None for another event or tool."""
     name = _name_of(event)
     if name not in EVENTS:
@@ -138,7 +146,10 @@ def answer_to(host: str, event: dict[str, Any]) -> dict[str, Any] | None:
         return None
     if tool in EDITS.get(host, ()):
         return _refusal(host, name, f"Use {PREFIX[host]}{WRITES.get(tool, 'Edit')}.")
-    if tool in READS.get(host, ()) and not (_is_object(arguments) and _is_shown_by_host(arguments)):
+    if has_our_notebooks and tool == "NotebookEdit":
+        return _refusal(host, name, f"Use {PREFIX[host]}NotebookEdit.")
+    shown_by_host = tuple(end for end in NOT_TEXT if end != ".ipynb") if has_our_notebooks else NOT_TEXT
+    if tool in READS.get(host, ()) and not (_is_object(arguments) and _is_shown_by_host(arguments, shown_by_host)):
         return _refusal(host, name, f"Use {PREFIX[host]}Read.")
     return None
 
@@ -222,9 +233,15 @@ def _name_of(event: dict[str, Any]) -> str | None:
     return name
 
 
-def _is_shown_by_host(arguments: dict[str, Any]) -> bool:
+def _is_about_notebook(event: dict[str, Any]) -> bool:
+    arguments = event.get("tool_input")
+    is_one = _is_object(arguments) and _is_shown_by_host(arguments, (".ipynb",))
+    return is_one or event.get("tool_name") == "NotebookEdit"
+
+
+def _is_shown_by_host(arguments: dict[str, Any], endings: tuple[str, ...]) -> bool:
     path = arguments.get("file_path")
-    return isinstance(path, str) and path.lower().endswith(NOT_TEXT)
+    return isinstance(path, str) and path.lower().endswith(endings)
 
 
 def _is_object(value: object) -> TypeGuard[dict[str, Any]]:

@@ -24,6 +24,7 @@ from fileops.wire.tools import NOTEBOOK_TEXTS, tool_definitions
 from fileops.wire.types import (
     AtLeastOne,
     CellStep,
+    CellSteps,
     EditNotebookParams,
     EditParams,
     EditStep,
@@ -112,6 +113,14 @@ _APPLY_CHANGES_SCHEMA: JsonObject = {
                             "required": ["old_string", "new_string"],
                             "additionalProperties": False,
                         },
+                        "minItems": 1,
+                    },
+                    "cells": {
+                        "type": "array",
+                        "description": "Of edit of a notebook, in place of edits: each {kind, cell_id, ...} with kind "
+                        "edit (old_string, new_string), source (source), insert (cell_type, source, after or before "
+                        "a cell_id), delete, move (after or before), type (cell_type) or clear_outputs",
+                        "items": {"type": "object"},
                         "minItems": 1,
                     },
                     "content": {"type": "string", "description": "Of create: the whole text of the new file"},
@@ -205,6 +214,7 @@ class FileChangeArguments(Struct, frozen=True, kw_only=True, forbid_unknown_fiel
         Annotated[list[EditStepArguments], Meta(min_length=1, description="At least one edit operation is required")]
         | None
     ) = None
+    cells: CellSteps | None = None
     content: str | None = None
     new_path: str | None = None
 
@@ -350,6 +360,7 @@ async def _apply_changes(service: "FileOps", call: ToolCall) -> ToolAnswer:
             content=change.content,
             new_path=change.new_path,
             edits=None if change.edits is None else [_step_of(step) for step in change.edits],
+            cells=change.cells,
         )
         for change in arguments.changes
     ]

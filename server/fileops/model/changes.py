@@ -12,6 +12,7 @@ from fileops.model.edits import Change, Edit, Operation, PatchHunk, Splice
 from fileops.model.errors import FileOpsError
 from fileops.model.events import DidEdit
 from fileops.model.files import CommitReport, Snapshot, Source
+from fileops.model.notebooks import CellChange, CellEdit
 from fileops.model.sessions import DEFAULT_SESSION, SessionName
 from fileops.model.suggestions import Suggestions
 
@@ -49,12 +50,13 @@ class Patch(Struct, frozen=True, kw_only=True):
 class EditFile(Struct, frozen=True, kw_only=True):
     """Change the text of a file. edits: each applies to the result of the previous one. hunks: a patch's, instead.
 
-    is_executable: what the file becomes, here and below; None: no change.
+    cells: of a notebook, instead of both. is_executable: what the file becomes, here and below; None: no change.
     """
 
     file_path: str
     edits: tuple[Edit, ...] = ()
     hunks: tuple[PatchHunk, ...] = ()
+    cells: tuple[CellEdit, ...] = ()
     is_executable: bool | None = None
 
 
@@ -123,7 +125,7 @@ class ChangedFile(Struct, frozen=True, kw_only=True):
     """What a change set did, or would do, to one file. file_path, new_path: as given; new_path of a rename only.
 
     edit_id: of the entry in the history, None before it is applied. modified_by_user: it is not what was requested.
-    matches: how the texts of its edits or hunks were found, as Plan.matches.
+    matches: how the texts of its edits or hunks were found, as Plan.matches. cells: of a notebook, how they change.
     """
 
     file_path: str
@@ -135,6 +137,7 @@ class ChangedFile(Struct, frozen=True, kw_only=True):
     modified_by_user: bool = False
     matches: tuple[str, ...] = ()
     commit: CommitReport | None = None
+    cells: tuple[CellChange, ...] = ()
 
 
 class Problem(Struct, frozen=True, kw_only=True):

@@ -282,7 +282,7 @@ class SetPlanner(Struct, frozen=True, kw_only=True):
     def _plan(self, request: ChangeSetRequest, change: FileChange, roots: Roots | None, token: CancelToken) -> SetFile:
         """Raises: as `EditOperation.planned`, AlreadyExists."""
         match change:
-            case EditFile() if not (change.edits or change.hunks):  # only the executable bit changes
+            case EditFile() if not (change.edits or change.hunks or change.cells):  # only the executable bit changes
                 return SetFile(change=change, plan=self._unchanged(self._known(request, change.file_path, roots)))
             case EditFile():
                 return SetFile(change=change, plan=self.editor.planned(_edit_request(request, change), roots, token))
@@ -517,9 +517,13 @@ def _concerned(file: SetFile) -> tuple[Snapshot, ...]:
 
 def _edit_request(request: ChangeSetRequest, change: FileChange) -> EditRequest:
     """Return the edit of a file's text, as a single request."""
-    tool: Literal["multi_edit", "write"] = "write" if isinstance(change, CreateFile) else "multi_edit"
+    cells = change.cells if isinstance(change, EditFile) else ()
+    tool: Literal["multi_edit", "write", "edit_notebook"] = (
+        "edit_notebook" if cells else "write" if isinstance(change, CreateFile) else "multi_edit"
+    )
     return EditRequest(
         file_path=change.file_path,
+        cells=cells,
         edits=change.edits if isinstance(change, EditFile | RenameFile) else (),
         hunks=() if isinstance(change, CreateFile) else change.hunks,
         tool=tool,
@@ -593,4 +597,5 @@ def _changed_file(file: SetFile, commit: Commit | None) -> ChangedFile:
         modified_by_user=file.by_user,
         matches=file.plan.matches,
         commit=None if commit is None else commit.report,
+        cells=file.plan.cells,
     )

@@ -139,8 +139,6 @@ class EditOperation(Struct, frozen=True, kw_only=True):
                 # By a host, or if the user allows edits that need consent: a view cannot approve it.
                 raise ModifiedExternally(changed_by="external" if asked.rebased is None else asked.rebased.changed_by)
             decided = apply_decision(asked, decision, file_path=request.file_path, limits=self.settings.limits)
-            if decided is not asked:
-                decided = _with_cells_of(decided)
             while True:
                 with attempts.next():
                     return self._commit_decided(request, policy, token, proposal, decision, decided)
@@ -452,6 +450,8 @@ class EditOperation(Struct, frozen=True, kw_only=True):
         Raises: Stale, PathMoved, Cancelled and the failures of reading and planning.
         """
         asked, by_user = proposal.plan, proposal.is_other or decided is not proposal.plan
+        if decided is not asked:
+            decided = _with_cells_of(decided)
         reason = reason_of(decision) or proposal.reason
         snapshot = self.fs.read(canonical_path(self.fs, request.file_path, policy.roots))
         was, is_known = asked.snapshot, self.freshness.knows(request.session_id, snapshot)

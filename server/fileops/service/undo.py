@@ -369,7 +369,12 @@ def _result(
         texts: list[str] = []
         for file in files:
             output = outputs.undone_text(
-                file.file_path, file.change, len(file.edit_ids), file.outcome, is_dry=request.dry_run
+                file.file_path,
+                file.change,
+                len(file.edit_ids),
+                file.outcome,
+                is_dry=request.dry_run,
+                cells=file.cells,
             )
             texts.append(outputs.with_user_change(output, file.change.unified) if file.modified_by_user else output)
         output = "\n".join([*texts, *map(outputs.left_out_text, dropped)])

@@ -21,6 +21,7 @@ from fileops.rpc.decode import InvalidParams
 from fileops.wire import changes as wire
 from fileops.wire.convert import edits_of, match_of, tool_result, ui_extra_of
 from fileops.wire.failures import failure_details, suggestions_details
+from fileops.wire.notebooks import cell_edits
 from fileops.wire.types import ToolResult
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 # kind -> required keys, and optional keys
 _KEYS: dict[str, tuple[set[str], set[str]]] = {
-    "edit": ({"edits"}, set()), "create": ({"content"}, set()), "delete": (set(), set()),
+    "edit": (set(), {"edits", "cells"}), "create": ({"content"}, set()), "delete": (set(), set()),
     "rename": ({"new_path"}, {"edits"}),
 }  # fmt: skip
 
@@ -57,15 +58,18 @@ def patch_request(params: wire.ApplyPatchParams, session: SessionName) -> PatchR
 def _change_of(change: wire.FileChange, place: str) -> FileChange:
     """Raises: InvalidParams."""
     wanted, allowed = _KEYS[change.kind]
-    given = {key for key in ("edits", "content", "new_path") if getattr(change, key) is not None}
+    given = {key for key in ("edits", "cells", "content", "new_path") if getattr(change, key) is not None}
     for key in sorted(wanted - given):
         raise InvalidParams(f"is required for the kind {change.kind}", f"{place}.{key}")
     for key in sorted(given - wanted - allowed):
         raise InvalidParams(f"does not go with the kind {change.kind}", f"{place}.{key}")
+    if change.kind == "edit" and len(given & {"edits", "cells"}) != 1:
+        raise InvalidParams("is required for the kind edit, or `cells` for a notebook, not both", f"{place}.edits")
     edits = edits_of(change.edits or (), f"{place}.edits")
     match change.kind:
         case "edit":
-            return EditFile(file_path=change.file_path, edits=edits)
+            cells = cell_edits(change.cells or (), f"{place}.cells")
+            return EditFile(file_path=change.file_path, edits=edits, cells=cells)
         case "create":
             return CreateFile(file_path=change.file_path, content=change.content or "")
         case "delete":
@@ -111,7 +115,7 @@ def _changed_file(file: ChangedFile) -> "ChangedFileDetails":
     details: ChangedFileDetails = {
         "file_path": file.file_path,
         "operation": file.operation,
-        "ui_extra": ui_extra_of(file.change, file.file_path),
+        "ui_extra": ui_extra_of(file.change, file.file_path, file.cells),
         "edit_id": file.edit_id,
         "applied_to": file.applied_to,
         "modified_by_user": file.modified_by_user,

@@ -6,7 +6,7 @@ import msgspec
 from msgspec import Meta
 
 from fileops.model.changes import ChangeKind
-from fileops.wire.types import EditStep, SessionParams
+from fileops.wire.types import CellSteps, EditStep, SessionParams
 
 EditSteps = Annotated[list[EditStep], Meta(min_length=1, description="At least one edit operation is required")]
 
@@ -20,6 +20,8 @@ class FileChange(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     """Absolute path of the file."""
     edits: EditSteps | None = None
     """For `edit`, and for `rename` if the text also changes. Each applies to the result of the previous one."""
+    cells: CellSteps | None = None
+    """For `edit` of a notebook, instead of `edits`: changes of its cells, as `fileops/editNotebook` has them."""
     content: str | None = None
     """For `create`: the whole text."""
     new_path: str | None = None

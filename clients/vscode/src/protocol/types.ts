@@ -1298,6 +1298,8 @@ export interface FileChange {
   file_path: string;
   /** For `edit`, and for `rename` if the text also changes. Each applies to the result of the previous one. */
   edits?: [EditStep, ...EditStep[]] | null;
+  /** For `edit` of a notebook, instead of `edits`: changes of its cells, as `fileops/editNotebook` has them. */
+  cells?: [CellStep, ...CellStep[]] | null;
   /** For `create`: the whole text. */
   content?: string | null;
   /** For `rename`: the new absolute path, at which no file may exist. */

@@ -24,7 +24,8 @@ _SINGLE_KEYS_OF_CELL = ("source", "cell_type", "id", "outputs", "execution_count
 _ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _BOM = b"\xef\xbb\xbf"
 _SPACE = re.compile(rb"[ \t\r\n]*")
-_QUOTE_OR_BRACKET = re.compile(rb'["{}\[\]]')
+_BETWEEN_BRACKETS = re.compile(rb'(?:[^"{}\[\]]++|"[^"\\]*+(?:\\.[^"\\]*+)*+")*+', re.DOTALL)
+_STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"')
 _LITERAL = re.compile(rb"[^ \t\r\n,\]}]+")
 
 
@@ -214,7 +215,7 @@ def _cell(data: bytes, name: str, index: int, place: "_Element", value: object) 
     if not all(isinstance(text, str) for text in texts):
         raise _bad_cell(data, place, f"cell {index} has no source of strings")
     member = next(member for member in members if member.key == "source")
-    spans = _elements(data, member.start) if is_list else [_Element(member.start, member.end)]
+    spans = [found.span() for found in _STRING.finditer(data, member.start, member.end)]
     return Cell(
         name=name,
         index=index,
@@ -223,7 +224,7 @@ def _cell(data: bytes, name: str, index: int, place: "_Element", value: object) 
         members=members,
         values=values,
         cell_type=cast("CellType", cell_type),
-        pieces=tuple(Piece(span.start, span.end, cast("str", text)) for span, text in zip(spans, texts, strict=True)),
+        pieces=tuple(Piece(start, end, cast("str", text)) for (start, end), text in zip(spans, texts, strict=True)),
         is_list=is_list,
     )
 
@@ -288,17 +289,12 @@ def _value_end(data: bytes, at: int) -> int:
         found = _LITERAL.match(data, at)
         return at if found is None else found.end()
     depth = 0
-    while (found := _QUOTE_OR_BRACKET.search(data, at)) is not None:
-        byte, at = data[found.start()], found.end()
-        if byte == _QUOTE:
-            at = _string_end(data, at - 1)
-        elif byte in b"{[":
-            depth += 1
-        else:
-            depth -= 1
-            if not depth:
-                return at
-    raise AssertionError("the decoder has accepted the value")
+    while True:
+        found = _BETWEEN_BRACKETS.match(data, at)
+        at = (at if found is None else found.end()) + 1
+        depth += 1 if data[at - 1] in b"{[" else -1
+        if not depth:
+            return at
 
 
 def _string_end(data: bytes, at: int) -> int:

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from fileops.core.matching.correction import SENTENCES
 from fileops.core.presentation.failures import error_text, failure_message, failure_text
+from fileops.core.presentation.notebook_texts import sentence_about
 from fileops.core.presentation.phrases import counted
 from fileops.core.presentation.titles import relative
 from fileops.model import errors
@@ -18,6 +19,7 @@ from fileops.model.approval import ApprovalRequest
 from fileops.model.changes import ChangedFile, Permissions, Problem
 from fileops.model.edits import Change, Edit, Plan, Rebased
 from fileops.model.errors import FileOpsError
+from fileops.model.notebooks import CellChange
 from fileops.model.results import UndoneFile
 from fileops.model.settings import Texts
 
@@ -176,9 +178,15 @@ def undo_question_texts(path: str, change: Change, n_edits: int, folders: Iterab
 
 
 def undone_text(
-    path: str, change: Change, n_edits: int, outcome: Literal["modified", "removed", "created"], *, is_dry: bool
+    path: str,
+    change: Change,
+    n_edits: int,
+    outcome: Literal["modified", "removed", "created"],
+    *,
+    is_dry: bool,
+    cells: Sequence[CellChange] = (),
 ) -> str:
-    """Return the sentence for the model about one file of an undo."""
+    """Return the sentence for the model about one file of an undo. cells: how the undo changes those of a notebook."""
     done = "would be" if is_dry else "has been" if n_edits == 1 else "have been"
     undone = f"{counted(n_edits, 'edit')} of {path} {done} undone."
     match outcome:
@@ -189,6 +197,8 @@ def undone_text(
         case "modified" if change.is_executable is not None:
             is_so = "executable" if change.is_executable else "not executable"
             return f"{undone} The file {'would be' if is_dry else 'is'} {is_so} again."
+        case "modified" if cells:
+            return " ".join((undone, *map(sentence_about, cells)))
         case "modified" if change.snippet or change.hunks:
             return f"{undone} Here's the result of running `cat -n` on a snippet of the edited file:\n{change.snippet}"
         case "modified":

@@ -83,6 +83,7 @@ def main(options: argparse.Namespace) -> int:
             folder=_top_of_repository(folder),
             for_team=options.project,
             read_only_sandbox=options.read_only_sandbox,
+            has_our_notebooks=options.notebooks == "ours",
         )
         for each in (mode, other_mode(mode))
     )

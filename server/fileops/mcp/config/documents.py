@@ -8,10 +8,11 @@ The documents are the person's own, in their home or ignored by git, or with `fo
 """
 
 import json
+import re
 import shlex
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, cast
 
 from fileops import __version__
@@ -133,12 +134,21 @@ def documents_of(
     folder: str = "/",
     for_team: bool = False,
     read_only_sandbox: bool = False,
+    has_our_notebooks: bool = False,
 ) -> list[Document]:
     """Return the documents that configure `host` to start `command`.
 
     mode: "companion": the host keeps its own tools, which hooks guard and record; "tools": hooks refuse them. folder:
     of the project, absolute. for_team: those that the project shares; only for hosts in FOR_TEAMS.
+    has_our_notebooks: whether the agent reads and edits notebooks by our tools as well.
     """
+    documents = _documents_of(host, command, folder, mode, for_team=for_team, read_only_sandbox=read_only_sandbox)
+    return [_with_our_notebooks(document) for document in documents] if has_our_notebooks else documents
+
+
+def _documents_of(
+    host: str, command: str, folder: str, mode: Mode, *, for_team: bool, read_only_sandbox: bool
+) -> list[Document]:
     match host:
         case "claude":
             return _claude_of_team(command, mode) if for_team else _claude(command, folder, mode)
@@ -168,6 +178,34 @@ def documents_of(
             return [JsonDocument("~/.config/zed/settings.json", servers, is_project_file=False)]
         case _:
             raise ValueError(host)
+
+
+def _with_our_notebooks(document: Document) -> Document:
+    """Return the document with the tools for notebooks: in the server's command, the hook's, and the permissions."""
+    match document:
+        case JsonDocument():
+            return replace(document, content=cast("Mapping[str, Any]", _notebooks_in(document.content)))
+        case TomlDocument():
+            return replace(document, text=cast("str", _notebooks_in(document.text)))
+        case _:
+            return document
+
+
+def _notebooks_in(value: object) -> object:
+    if isinstance(value, Mapping):
+        members = cast("Mapping[str, object]", value)
+        return {key: _notebooks_in(member) for key, member in members.items()}
+    if isinstance(value, list):
+        items = [_notebooks_in(item) for item in cast("list[object]", value)]
+        return [*items, *_NOTEBOOK_PERMISSIONS] if f"{_CLAUDES_PREFIX}Read" in items else items
+    if isinstance(value, str):
+        return _HOOK_COMMAND.sub(r"\g<0> --notebooks ours", value.replace("+write", "+write,+notebook"))
+    return value
+
+
+_CLAUDES_PREFIX = "mcp__fileops__"
+_NOTEBOOK_PERMISSIONS = [f"{_CLAUDES_PREFIX}{tool}" for tool in ("NotebookEdit", "NotebookRead")]
+_HOOK_COMMAND = re.compile(r"\bmcp hook [a-z-]+(?: --mode [a-z]+)?")
 
 
 def _server(command: str, **options: object) -> dict[str, object]:

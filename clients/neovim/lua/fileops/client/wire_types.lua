@@ -571,6 +571,7 @@
 ---@field kind 'create'|'delete'|'edit'|'rename' What happens to the file.
 ---@field file_path string Absolute path of the file.
 ---@field edits? fileops.wire.EditStep[] For `edit`, and for `rename` if the text also changes. Each applies to the result of the previous one.
+---@field cells? fileops.wire.CellStep[] For `edit` of a notebook, instead of `edits`: changes of its cells, as `fileops/editNotebook` has them.
 ---@field content? string For `create`: the whole text.
 ---@field new_path? string For `rename`: the new absolute path, at which no file may exist.
 
