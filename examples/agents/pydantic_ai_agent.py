@@ -25,7 +25,8 @@ def tool_of(definition: ToolDefinition, files: FileOpsClient) -> Tool[object]:
     async def call(**arguments: object) -> "str | list[str | BinaryContent]":
         result = await files.execute(definition, arguments, lenient=True)
         images = [BinaryContent(b64decode(image.data), media_type=image.mime_type) for image in result.attachments]
-        return [result.output, *images] if images else result.output
+        text = result.text_for_model
+        return [text, *images] if images else text
 
     return Tool[object].from_schema(
         call, name=definition.name, description=definition.description, json_schema=dict(definition.input_schema)

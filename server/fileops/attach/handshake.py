@@ -6,6 +6,7 @@ docs/PROTOCOL.md, section "Attaching to a shared daemon", describes the lines fo
 
 import json
 import os
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TypeVar, cast
 
@@ -103,7 +104,7 @@ def parse_request(line: bytes) -> Attachment | ControlRequest:
         raise AttachMismatch({key: str(request.get(key, ""))[:MAX_HOST_CHARS] for key in keys})
     pid, session = request.get("pid"), request.get("session")
     return Attachment(
-        version=_text(request, "version"),
+        version=_version(request),
         protocol=_choice(request, "protocol", PROTOCOLS),
         role=_choice(request, "role", ROLES),
         host=host_of(_text(request, "host")),
@@ -225,6 +226,13 @@ def _text(request: Mapping[str, object], key: str) -> str:
     if not isinstance(value, str) or len(value) > MAX_TEXT_CHARS:
         raise BadRequest(f"{key} must be a text of at most {MAX_TEXT_CHARS} characters")
     return value
+
+
+def _version(request: Mapping[str, object]) -> str:
+    version = _text(request, "version")
+    if not re.match(r"\d+(\.\d+)*", version):
+        raise BadRequest("version must be a number, such as 1.0.0")
+    return version
 
 
 def _choice(request: Mapping[str, object], key: str, choices: Sequence[_T]) -> _T:

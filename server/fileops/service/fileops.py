@@ -233,6 +233,8 @@ class FileOps:
         if result.read_proof is not None:
             size, modified = result.size_bytes or 0, (result.mtime_ns or 0) / 1e9
             self._note_read_proof(result.read_proof, size, modified, checks_later=checks_later)
+            if self.settings.suggestions != "off":
+                self._workspace.syntax.prepare(result.read_proof.path)
 
     def _note_read_proof(self, read_proof: ReadProof, size: int, modified: float, *, checks_later: bool) -> None:
         self._workspace.freshness.note_read(read_proof, checks_later=checks_later)

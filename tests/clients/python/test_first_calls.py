@@ -191,6 +191,10 @@ async def test_agent_tool_is_a_function_with_keywords_that_returns_the_text(tmp_
         assert (await functions["Read"](file_path=str(file))).startswith("     1→one")
         assert "has been updated" in await functions["Edit"](file_path=str(file), old_string="one", new_string="two")
         assert "Invalid parameters" in await functions["Edit"](file_path=str(file))
+        file.write_text("first line\nsecond line\n")
+        await functions["Read"](file_path=str(file))
+        failed = await functions["Edit"](file_path=str(file), old_string="first  line", new_string="x")
+        assert "first line" in failed.partition("\n\n")[2]  # what to send instead
     read, edit = functions["Read"], functions["Edit"]
     assert (read.__name__, read.__doc__) == ("Read", tools["Read"].definition.description)
     parameters = inspect.signature(edit).parameters

@@ -69,6 +69,7 @@ def test_optional_keys_have_defaults_and_unknown_ones_are_ignored() -> None:
         (line(role="root"), "role must be one of editor, agent"),
         (line(role=None), "role"),
         (line(version=5), "version must be a text"),
+        (line(version="banana"), "version must be a number, such as 1.0.0"),
         (line(host="x" * 5000), "host"),
         (line(cwd="p"), "cwd must be an absolute path"),
         (line(cwd="/p\0q"), "cwd"),

@@ -33,14 +33,14 @@ class AgentTool:
     execute: Callable[[Arguments | str], Awaitable[ToolResult]]
 
     def as_function(self) -> Callable[..., Awaitable[str]]:
-        """Return a function that takes the arguments as keywords and returns the text for the model.
+        """Return a function that takes the arguments as keywords and returns `text_for_model` of the result.
 
         Tool runners of SDKs and frameworks take such functions, for example anthropic's and pydantic-ai's. It has the
         tool's name, the description as docstring, and a signature from the schema. Images are left out.
         """
 
         async def call(**arguments: Any) -> str:
-            return (await self.execute(arguments)).output
+            return (await self.execute(arguments)).text_for_model
 
         call.__name__ = call.__qualname__ = self.name
         call.__doc__ = self.description

@@ -40,7 +40,7 @@ _BY_SUFFIX = {"py": "python", "pyi": "python", "json": "json", "toml": "toml"}
 
 
 class SyntaxChecker:
-    """Checks syntax. It starts and imports nothing before a file that can be parsed is edited."""
+    """Checks syntax. It starts and imports nothing before a file that can be parsed is read."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -48,11 +48,31 @@ class SyntaxChecker:
         self._starter: threading.Thread | None = None
         self._is_closed = False
 
+    @property
+    def is_begun(self) -> bool:
+        """Whether a process has been started, or is starting."""
+        return self._starter is not None
+
+    def prepare(self, path: str) -> None:
+        """Start a process in a separate thread if the file can be parsed: its first edit waits TIMEOUT_S at most."""
+        if self._processes is not None or _language_of(path) is None:
+            return
+
+        def start() -> None:
+            if (processes := self._present_processes()) is not None:
+                with suppress(PluginFailed):
+                    processes.start()
+
+        with self._lock:
+            if self._starter is None and not self._is_closed:
+                self._starter = threading.Thread(target=start, name="fileops-syntax", daemon=True)
+                self._starter.start()
+
     def begin(self, plan: Plan) -> "Check":
         """Begin to parse the text after the plan."""
         language = self._language_of(plan)
-        if language is not None and self._processes is None and (processes := self._present_processes()) is not None:
-            self._start(processes)  # for later edits, which wait TIMEOUT_S at most
+        if language is not None:
+            self.prepare(plan.snapshot.path)
         return Check(self, language, plan)
 
     def close(self) -> None:
@@ -95,7 +115,7 @@ class SyntaxChecker:
 
     def _language_of(self, plan: Plan) -> str | None:
         """Return None if the file is not checked."""
-        language = _BY_SUFFIX.get(plan.snapshot.path.rpartition(".")[2].lower())
+        language = _language_of(plan.snapshot.path)
         if plan.creates:
             return None
         return None if len(plan.snapshot.data) + splices.growth(plan.splices) > MAX_BYTES else language
@@ -120,6 +140,10 @@ class SyntaxChecker:
             if not is_starting and not self._is_closed and processes.n_processes < MAX_PROCESSES:
                 self._starter = threading.Thread(target=start, name="fileops-syntax", daemon=True)
                 self._starter.start()
+
+
+def _language_of(path: str) -> str | None:
+    return _BY_SUFFIX.get(path.rpartition(".")[2].lower())
 
 
 class Check:
