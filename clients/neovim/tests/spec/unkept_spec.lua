@@ -103,12 +103,13 @@ t.it('the cursor names the author, the status line counts, and dy beside a chang
   keys('4G')
   t.eq(named(), {})
   t.eq(
-    t.said(function()
+    t.said(function(said)
       keys('dy')
-      marked(buf, {})
+      t.wait(function() return #said > 0 end, 'the answer')
     end),
     { 'fileops: 3 changes kept (:Fileops undo keep takes that back)' }
   )
+  marked(buf, {})
 end)
 
 t.it('after the last change of a file, ]c goes to the next file, and [c back', function()
@@ -355,6 +356,9 @@ t.it('a file that an agent renamed is one row, and is kept and undone as one', f
   t.eq(rows(), { row })
   vim.cmd.edit(vim.fn.fnameescape(new_path))
   marked(vim.api.nvim_get_current_buf(), { 1 })
+  vim.cmd('Fileops diff')
+  t.eq(world.text_of(vim.api.nvim_win_get_buf(assert(world.own_windows()[1]))), TEXT) -- under its old name
+  vim.cmd('Fileops diff')
   vim.cmd('Fileops keep file')
   t.wait(function() return #rows() == 0 end, 'both halves to be kept')
   vim.cmd('Fileops undo keep')

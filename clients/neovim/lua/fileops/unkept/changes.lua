@@ -83,6 +83,21 @@ local function is_of_this_text(buf, file)
   return not vim.bo[buf].modified -- a buffer that is too large to be sent, or not reported yet
 end
 
+--- A renamed file with its text under the old name as what it was before: else all of it would be new.
+---@param file fileops.wire.UnkeptFile?
+---@param act fun(file: fileops.wire.UnkeptFile?)
+local function with_old_text(file, act)
+  local change = file and file.moved_from and #file.changes == 1 and file.changes[1]
+  if not file or not change or change.removed_text ~= '' then return act(file) end
+  require('fileops').request(protocol.methods.unkept, { file_path = file.moved_from }, function(err, result)
+    local old = not err and result.files[1] ---@type fileops.wire.UnkeptFile?
+    if old and old.operation == 'delete' and old.changes[1] then
+      change.removed_text = old.changes[1].removed_text
+    end
+    act(file)
+  end)
+end
+
 ---@param buf integer
 local function ask(buf)
   if not is_served or not vim.api.nvim_buf_is_loaded(buf) or not buffers.is_file(buf) then return end
@@ -95,10 +110,11 @@ local function ask(buf)
     asking[buf] = nil
     if is_outdated then ask(buf) end
     if err then return require('fileops.log').note('what is not kept is unknown: ' .. err.message) end
-    if not vim.api.nvim_buf_is_loaded(buf) then return end
-    local file = result.files[1] ---@type fileops.wire.UnkeptFile?
-    if vim.api.nvim_buf_get_changedtick(buf) ~= tick then return M.refresh(buf) end
-    if not file or is_of_this_text(buf, file) then draw(buf, file) end -- else a notification follows
+    with_old_text(result.files[1], function(file)
+      if not vim.api.nvim_buf_is_loaded(buf) then return end
+      if vim.api.nvim_buf_get_changedtick(buf) ~= tick then return M.refresh(buf) end
+      if not file or is_of_this_text(buf, file) then draw(buf, file) end -- else a notification follows
+    end)
   end)
 end
 
