@@ -1,5 +1,7 @@
 """Approval policy: before which writes the user is asked, and which files are protected."""
 
+from functools import lru_cache
+
 from fileops.core import text
 from fileops.core.ignore import FILE_NAME
 from fileops.core.review.changes import changes_of
@@ -69,12 +71,15 @@ def is_protected(canonical_path: str, roots: Roots | None) -> bool:
     containing = [root for root in (roots.folders if roots else ()) if is_inside(root, path)]
     if containing:
         path = path[len(min(containing, key=len)) :]
-    names = tuple(name.casefold() for name in path.split("/") if name)
-    if not names:
-        return False
-    if names[-1] in PROTECTED_NAMES or names[-1].startswith(".env") or names[-2:] in PROTECTED_ENDS:
+    folder, _, name = path.rstrip("/").casefold().rpartition("/")
+    if name in PROTECTED_NAMES or name.startswith(".env") or (folder.rpartition("/")[2], name) in PROTECTED_ENDS:
         return True
-    folders = _without_worktrees(names[:-1])
+    return bool(name) and _is_protected_folder(folder)
+
+
+@lru_cache(maxsize=4096)  # a start of the record asks for each of 50,000 files
+def _is_protected_folder(path: str) -> bool:
+    folders = _without_worktrees(tuple(name for name in path.split("/") if name))
     return any(
         folders[at : at + len(protected)] == protected
         for protected in PROTECTED_FOLDERS

@@ -5,6 +5,7 @@ import os
 import re
 import stat
 from collections.abc import Callable
+from functools import lru_cache
 
 from msgspec import Struct
 
@@ -44,7 +45,12 @@ class ReadFile(Struct, frozen=True, kw_only=True):
 def is_secret(path: str, root: str) -> bool:
     """Whether the content must not be kept. Args: root: the recorded folder; "" for a file outside any."""
     name = path.rpartition("/")[2]
-    return _SECRETS.fullmatch(name) is not None or is_protected(path, Roots.of((root,)) if root else None)
+    return _SECRETS.fullmatch(name) is not None or is_protected(path, _roots_of(root))
+
+
+@lru_cache(maxsize=256)
+def _roots_of(root: str) -> Roots | None:
+    return Roots.of((root,)) if root else None
 
 
 def read_file(path: str, root: str, text_of: TextOf = lambda _path, data: data) -> ReadFile | None:

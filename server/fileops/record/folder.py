@@ -21,7 +21,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fileops.model.internal_errors import WatchError
-from fileops.model.record import Found, Known
+from fileops.model.record import ContentKind, Found, Known
 from fileops.ports import EventStream
 from fileops.record import git, git_process
 from fileops.record.content import ReadFile, TextOf, Unreadable, is_secret, kept_ns, listed_in, read_file
@@ -241,16 +241,7 @@ class RecordedFolder:
         entry: git.IndexEntry | None,
     ) -> None:
         is_link = stat.S_ISLNK(status.st_mode)
-        known = Known(
-            content="link" if is_link else "protected" if is_secret(path, self.root) else "kept",
-            mtime_ns=kept_ns(status.st_mtime_ns),
-            ctime_ns=kept_ns(status.st_ctime_ns),
-            size_bytes=status.st_size,
-            inode=status.st_ino,
-            is_executable=bool(status.st_mode & stat.S_IXUSR),
-            mode=stat.S_IMODE(status.st_mode),
-        )
-        self.files[path] = known
+        content: ContentKind = "link" if is_link else "protected" if is_secret(path, self.root) else "kept"
         is_clean = (
             entry is not None
             and (entry.mtime_ns, entry.size_bytes) == (status.st_mtime_ns, status.st_size)
@@ -258,11 +249,20 @@ class RecordedFolder:
             and entry.inode in {0, status.st_ino & 0xFFFFFFFF}
             and path not in self._converted
         )
-        if known.content != "kept":
+        has_blob = is_clean and content == "kept"
+        self.files[path] = Known(
+            content=content,
+            mtime_ns=kept_ns(status.st_mtime_ns),
+            ctime_ns=kept_ns(status.st_ctime_ns),
+            size_bytes=status.st_size,
+            inode=status.st_ino,
+            is_executable=bool(status.st_mode & stat.S_IXUSR),
+            mode=stat.S_IMODE(status.st_mode),
+            oid=entry.oid if has_blob and entry is not None else None,
+        )
+        if content != "kept" or has_blob:
             return
-        if is_clean and entry is not None:
-            self.files[path] = replace(known, oid=entry.oid)
-        elif path in self._tracked:
+        if path in self._tracked:
             self._to_copy.appendleft(path)  # changed files first
         else:
             self._to_copy.append(path)

@@ -95,6 +95,7 @@ _INDEX_LOCK = "index.lock"  # git-update-index(1)
 _INDEX_EVERY_S = 1.0
 _BLOBS_AT_ONCE = 200
 _BLOB_BYTES_AT_ONCE = 16 << 20  # besides those of the current batch
+_STORED_AT_ONCE = 500  # files of which is stored what is known, in one transaction
 _WRITTEN_AT_ONCE = 8  # entries, before messages and events are read again
 MAX_FOLDERS = 200
 _MAX_NESTED = 20  # repositories in one folder
@@ -847,19 +848,27 @@ class Recorder:
 
     def _starting(self, folder: Folder, earlier: dict[str, Known], *, is_resumed: bool) -> Iterator[None]:
         started, began = self._now(), self._wall()
-        changed: list[str] = []
-        for fresh in self._each(folder.root, folder.start(earlier, changed.append, is_resumed=is_resumed)):
-            if fresh:
-                self._queue(folder.root, lambda known=fresh: self.store.set_known(folder.root, known))
+        changed, fresh = list[str](), list[str]()
+        for known in self._each(folder.root, folder.start(earlier, changed.append, is_resumed=is_resumed)):
+            fresh += [path for path, _ in known]
             yield
         for path in changed:
             self._touch(path, found="scan", gap="away")
+        # What is known is stored only now, because commands wait for the watches, and not for the store.
+        self._set_watched(folder.root, is_watched=True)
+        for at in range(0, len(fresh), _STORED_AT_ONCE):
+            paths = fresh[at : at + _STORED_AT_ONCE]
+            self._queue(folder.root, lambda paths=paths: self._store_known(folder, paths))
         # Not earlier: if a start is cut short, files that are not known need not be new at the next one.
         self._queue(folder.root, lambda: self.store.begin_folder(folder.root, began))
-        self._set_watched(folder.root, is_watched=True)
         self._tell_recorded_again(folder.root)
         log.debug("%s: %d files are known after %.1f s", folder.root, len(folder.files), self._now() - started)
         yield from self._copying(folder)
+
+    def _store_known(self, folder: Folder, paths: Sequence[str]) -> None:
+        """Store what is known of these files by now."""
+        known = ((path, folder.files.get(path)) for path in paths)
+        self.store.set_known(folder.root, [(path, each) for path, each in known if each is not None])
 
     def _record_nested(self, folder: Folder, nested: str) -> None:
         """Record a repository in a recorded folder (a submodule, a work tree) as well, for the same clients."""

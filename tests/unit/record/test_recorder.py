@@ -1,8 +1,9 @@
 """What the recorder notes of commits, in its own thread."""
 
+import asyncio
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from fileops.core.merge.undo import Undone
 from fileops.fs.local.filesystem import LocalFileSystem
 from fileops.model.files import CommitReport, Committed, FolderEvent, Snapshot
-from fileops.model.record import LogQuery
+from fileops.model.record import Known, LogQuery
 from fileops.model.settings import Limits
 from fileops.record.command_windows import CommandWindows
 from fileops.record.recorder import Recorder, TypedDocument
@@ -125,3 +126,28 @@ async def test_file_whose_commit_begins_while_it_is_read_is_read_after_the_commi
         assert await it.entries() == []
         it.recorder.cancel_commit(str(path))
         assert [entry.kind for entry in await it.entries()] == ["modify"]
+
+
+@needs_inotify
+def test_folder_is_watched_before_what_is_known_of_its_files_is_stored(tmp_path: Path) -> None:
+    """Commands wait for the watches of their folder, for 2 s at most, and storing 50,000 files takes long."""
+    folder = tmp_path.resolve() / "p"
+    folder.mkdir()
+    for number in range(700):
+        (folder / f"{number}.txt").write_text("text\n")
+    was_watched = list[bool]()
+
+    class NotingStore(RecordStore):
+        def set_known(self, root: str, files: Iterable[tuple[str, Known | None]]) -> None:
+            was_watched.append(asyncio.run(recorder.until_watched([root])))
+            super().set_known(root, files)
+
+    recorder = Recorder(
+        lambda: NotingStore(None), CommandWindows(), TurnRegistry(), NoDocuments(), open_stream=FolderStreams().events
+    )
+    recorder.start()
+    recorder.record(str(folder), "editor")
+    wait_until(lambda: len(recorder.store.known(str(folder))) == 700)
+    recorder.close()
+    assert was_watched
+    assert all(was_watched)
