@@ -6,6 +6,7 @@ Opening a FIFO would block forever, a link may lead elsewhere, and a file that o
 import errno
 import os
 import stat
+from contextlib import suppress
 
 from fileops.platform import descriptors
 from fileops.platform.locks import lock_between_processes
@@ -51,9 +52,16 @@ def create_locked(name: str, dir_fd: int) -> int:
             if _is_at(name, dir_fd, fd):
                 return fd
         except BaseException:
-            descriptors.close(fd)
+            _remove(name, dir_fd, fd)
             raise
-        descriptors.close(fd)
+        _remove(name, dir_fd, fd)
+
+
+def _remove(name: str, dir_fd: int, fd: int) -> None:
+    """Leave nothing of a file that could not be had locked; its name is of no other file."""
+    descriptors.close(fd)
+    with suppress(OSError):
+        os.unlink(name, dir_fd=dir_fd)
 
 
 def _is_at(name: str, dir_fd: int, fd: int) -> bool:

@@ -42,6 +42,7 @@ class JournalLocation(Struct, frozen=True):
                 journal = Journal.create(dir_fd)
             except OSError as error:
                 if error.errno not in NO_PLACE:
+                    self.on_kept()  # it may exist, and a failing disk does not let it be removed
                     raise
                 os.makedirs(self.state_folder, mode=0o700, exist_ok=True)
                 own_dir_fd = os.open(self.state_folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
