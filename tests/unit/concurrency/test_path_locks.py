@@ -51,6 +51,32 @@ async def test_readers_run_together_but_not_past_a_waiting_writer() -> None:
     assert log == ["r1", "r2", "w", "r3"]
 
 
+async def test_writer_waits_for_each_reader_that_was_there_before() -> None:
+    """The lock is forgotten with its last holder, not with its first."""
+    turns, log = PathLocks(), list[str]()
+    first_may_go, last_may_go = asyncio.Event(), asyncio.Event()
+
+    async def reader(may_go: asyncio.Event) -> None:
+        async with turns.acquire("p", shared=True):
+            await may_go.wait()
+        log.append("r")
+
+    async def writer() -> None:
+        async with turns.acquire("p", shared=False):
+            log.append("w")
+
+    readers = [asyncio.create_task(reader(event)) for event in (first_may_go, last_may_go)]
+    await settle()
+    first_may_go.set()
+    await readers[0]
+    writing = asyncio.create_task(writer())
+    await settle()
+    assert log == ["r"]
+    last_may_go.set()
+    await asyncio.gather(readers[1], writing)
+    assert log == ["r", "r", "w"]
+
+
 async def test_locks_of_other_paths_do_not_wait() -> None:
     turns = PathLocks()
     async with turns.acquire("a", shared=False), asyncio.timeout(PATIENCE_S), turns.acquire("b", shared=False):

@@ -68,6 +68,16 @@ def test_position_is_converted_to_an_offset(
     assert TextDocument(text).offset_at(position, encoding) == offset
 
 
+def test_position_in_a_very_long_line_is_counted_in_the_encoding_of_each_client() -> None:
+    """The pieces of a line remember their length in one encoding; two editors may use different ones."""
+    text = "a" + "😀" * (3 * text_document.CHUNK_CHARS)
+    document = TextDocument(text)
+    lengths = {"utf-8": 4, "utf-16": 2, "utf-32": 1}
+    for encoding in (*ENCODINGS, *ENCODINGS):
+        n = 2 * text_document.CHUNK_CHARS + 1
+        assert document.offset_at(DocumentPosition(0, 1 + n * lengths[encoding]), encoding) == 1 + n
+
+
 def test_typing_at_a_carriage_return_keeps_the_line_count():
     text = TextDocument("a\rb").replaced(DocumentPosition(1, 0), DocumentPosition(1, 0), "\n", "utf-16")
     assert text.text == "a\r\nb"
