@@ -6,7 +6,7 @@ the story has elsewhere, with the known content that explains it best.
 """
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from fileops.core import splices as splicing
 from fileops.core.diff.contents import common_lines, splices_between
@@ -23,6 +23,7 @@ from fileops.model.rewind import FileStep
 
 MAX_CANDIDATES = 64  # known contents with which a new one is compared, the newest; by lines, so each is cheap
 MAX_CANDIDATE_LINES = 200_000  # of all of them together
+MAX_DONORS = 4  # of these, from which a new content has its lines
 MAX_KNOWN_SPANS = 4_000_000  # of all known contents together; about 32 MB
 
 
@@ -193,8 +194,7 @@ class Story:
                 other = applied(closest, others, event, self.texts)
                 if other.n_written(data) <= fewest:  # all of the known content is there again, beside new text
                     best, fewest = other, other.n_written(data)
-        nearest = self._nearest(lines)
-        vectors = [*map(self._known.get, map(content_digest, parents)), nearest]
+        vectors = [*map(self._known.get, map(content_digest, parents)), *self._nearest(lines)]
         donors = [Donor(self.vector, vector, data, self.texts) for vector in vectors if vector is not None]
         if donors and (fewest or parents):
             other = applied(self.vector, splices, event, self.texts, donors=donors)
@@ -216,16 +216,20 @@ class Story:
                 fewest, found = n_different, digest
         return None if found is None else self._known[found]
 
-    def _nearest(self, lines: frozenset[int]) -> Vector | None:
-        """Return the known content that has most of the lines that the present one does not have."""
+    def _nearest(self, lines: frozenset[int]) -> Iterator[Vector]:
+        """Yield the known contents that have most of the lines that the present one does not have, then of the rest."""
         missing = lines - self._candidates[self.digest]
         missing = missing - self._lines.blank or missing
-        best, found = (0, 0), None
-        for digest, known in self._candidates.items():
-            gain = len(missing & known)
-            if gain and (found is None or (gain, -len(known - lines)) >= best):
-                best, found = (gain, -len(known - lines)), digest
-        return None if found is None else self._known[found]
+        for _ in range(MAX_DONORS):
+            best, found = (0, 0), None
+            for digest, known in self._candidates.items():
+                gain = len(missing & known)
+                if gain and (found is None or (gain, -len(known - lines)) >= best):
+                    best, found = (gain, -len(known - lines)), digest
+            if found is None:
+                return
+            missing -= self._candidates[found]
+            yield self._known[found]
 
     def _remember(self) -> None:
         """The present content is the newest known one. The oldest are forgotten beyond the limits."""
