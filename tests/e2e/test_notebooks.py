@@ -203,7 +203,7 @@ def test_step_with_wrong_keys_is_invalid(client: RawClient, study: Path, step: d
     assert "$.cells" in client.error("fileops/editNotebook", {"file_path": str(study), "cells": []})["message"]
 
 
-# R-NB-18, R-NB-19, R-NB-20, R-NB-23, R-NB-24
+# R-NB-18, R-NB-19, R-NB-20, R-NB-23, R-NB-24, R-NB-30
 def test_cells_that_cannot_be_changed_are_refused_with_what_to_do(client: RawClient, study: Path) -> None:
     client.read(study)
     refusals = {
@@ -217,6 +217,8 @@ def test_cells_that_cannot_be_changed_are_refused_with_what_to_do(client: RawCli
     for error_code, (step, text) in refusals.items():
         refused = edit(client, study, step)
         assert (refused["error"]["code"], text in refused["output"]) == (error_code, True), refused["output"]
+    elsewhere = {"kind": "edit", "cell_id": "intro", "old_string": "import os", "new_string": "import sys"}
+    assert "not found in the source of the cell. It is in cell c1." in edit(client, study, elsewhere)["output"]
     by_index = edit(client, study, {"kind": "delete", "cell_id": "cell-1"})
     assert 'The cell at this index has the id "c1": use that.' in by_index["output"]
     assert (by_index["details"]["at_index"], by_index["details"]["last"]) == ("c1", "c2")

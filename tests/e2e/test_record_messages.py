@@ -4,6 +4,7 @@ What each of them means is the business of other tests; here it is that the daem
 """
 
 import asyncio
+import json
 import os
 import time
 from collections.abc import AsyncGenerator
@@ -65,6 +66,30 @@ async def test_keep_is_undone_and_the_switch_is_set(folder: Path) -> None:
         assert (await client.call("ask"))["ask"] == "protected"
         assert (await client.call("setAsk", ask="each_edit"))["ask"] == "each_edit"
         assert (await client.hear("didChangeAsk"))["ask"] == "each_edit"
+
+
+# R-NB-33
+async def test_entry_of_a_notebook_has_its_cells(folder: Path) -> None:
+    path = folder / "a.ipynb"
+    cell: dict[str, object] = {
+        "cell_type": "code",
+        "id": "c1",
+        "metadata": {},
+        "execution_count": None,
+        "outputs": [],
+        "source": "x = 1",
+    }
+    document: dict[str, object] = {"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    path.write_text(json.dumps(document))
+    async with recording(folder) as client:
+        await client.call("read", file_path=str(path))
+        step = {"kind": "source", "cell_id": "c1", "source": "x = 2"}
+        await client.call("editNotebook", file_path=str(path), cells=[step])
+        (entry,) = (await client.hear("didRecord"))["entries"]
+        shown = await client.call("entry", entry_id=entry["entry_id"])
+        assert [(each["kind"], each["cell_id"], each["stats"]) for each in shown["cells"]] == [
+            ("source", "c1", {"added": 1, "removed": 1}),
+        ]
 
 
 async def test_edit_is_logged_kept_and_undone(folder: Path) -> None:

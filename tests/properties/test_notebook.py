@@ -41,6 +41,7 @@ from fileops.model.settings import Limits
 
 nbformat = pytest.importorskip("nbformat", reason="nbformat, which judges the results, is not installed")
 
+ID_WARNINGS = (nbformat.warnings.MissingIDFieldWarning, nbformat.warnings.DuplicateCellId)
 N_EXAMPLES = int(os.environ.get("FILEOPS_NOTEBOOK_EXAMPLES", "60"))
 FOLDER = os.environ.get("FILEOPS_NOTEBOOKS")
 MAX_BYTES = 200_000
@@ -253,7 +254,7 @@ def _require_lawful(data: bytes, edit: CellEdit, planned: CellsPlan) -> bytes:
 def _is_valid(data: bytes) -> bool:
     try:
         nbformat.validate(json.loads(data.removeprefix(BOM)))
-    except (nbformat.ValidationError, nbformat.warnings.MissingIDFieldWarning, KeyError):
+    except (nbformat.ValidationError, *ID_WARNINGS, KeyError):
         return False
     return True
 

@@ -847,6 +847,10 @@ class RecordedChange:
     """The text before; null over 1 MB, or if it is not kept."""
     after_text: str | None = None
     """The text after; null over 1 MB, or if it is not kept."""
+    cells: tuple[CellUiExtra, ...] = ()
+    """For a notebook before and after: how its cells differ, to be shown instead of the diff."""
+    other_change: Literal["form only", "outputs only"] | None = None
+    """For a notebook whose cells have the same sources, types and order: what differs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,9 +2,12 @@
 
 from typing import TYPE_CHECKING
 
+from msgspec import UNSET
+
 from fileops.rpc.decode import InvalidParams
 from fileops.service.client.history import RecordRefused
 from fileops.wire import record as wire
+from fileops.wire.notebooks import cell_ui_extras
 
 if TYPE_CHECKING:
     from fileops.service.fileops import FileOps
@@ -30,6 +33,8 @@ async def entry(service: "FileOps", params: wire.EntryParams) -> wire.EntryResul
         diff=shown.diff,
         before_text=shown.before_text,
         after_text=shown.after_text,
+        cells=cell_ui_extras(shown.cells, shown.entry.path) or UNSET,
+        other_change=UNSET if shown.other_change is None else shown.other_change,
     )
 
 

@@ -51,6 +51,8 @@ def has_unseen_diff(result: ToolResult) -> bool:
     """Return whether an edit changed something that the result's text does not show."""
     if result.status != "success" or result.ui_extra is None:
         return False
+    if not isinstance(cells := result.ui_extra.cells, UnsetType):
+        return any(cell.diff and "\n".join(cell.diff.splitlines()[2:]) not in result.output for cell in cells)
     return bool(result.ui_extra.diff) and result.ui_extra.diff.rstrip("\n") not in result.output
 
 
@@ -61,7 +63,7 @@ def shown_change(result: ToolResult, folders: Sequence[str]) -> str:
     because Codex shows only the last three lines of a result; Gemini CLI and Claude Code's transcript show all of them.
     """
     changes = _changes_of(result)
-    lines = "\n".join(filter(None, (changed_lines(change.hunks) for change in changes)))
+    lines = "\n".join(filter(None, map(_lines_of, changes)))
     is_long = lines.count("\n") >= MAX_SHOWN_LINES
     shown = cut_diff(
         lines, max_lines=MAX_SHOWN_LINES - is_long, max_chars=MAX_SHOWN_CHARS, cut_line=lambda n: f"… {n} more"
@@ -77,6 +79,13 @@ def shown_change(result: ToolResult, folders: Sequence[str]) -> str:
         )
         files = [f"{len(changes)} files +{n_added} −{n_removed}"]
     return "\n".join(filter(None, (shown, *files)))
+
+
+def _lines_of(change: UiExtra) -> str:
+    """Return the changed lines of a file; of a notebook, those of each cell below its name."""
+    if isinstance(change.cells, UnsetType):
+        return changed_lines(change.hunks)
+    return "\n".join(f"cell {cell.cell_id}\n{changed_lines(cell.hunks)}" for cell in change.cells if cell.hunks)
 
 
 def _changes_of(result: ToolResult) -> Sequence[UiExtra]:

@@ -202,6 +202,7 @@ class NoMatch(FileOpsError):
     old_string: str
     edit_index: int = 0
     suggested_place: "SuggestedPlace | None" = None
+    other_cell: str | None = None
 
 
 @dataclass(eq=False, kw_only=True)

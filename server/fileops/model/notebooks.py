@@ -13,6 +13,10 @@ CellEditKind = Literal["edit", "source", "insert", "delete", "move", "type", "cl
 NotebookFault = Literal["json", "encoding", "no_notebook", "version", "cell", "too_large"]
 OutputsMode = Literal["summary", "full", "none"]
 
+# What differs between two versions whose cells have the same sources, types and order: outputs and counts, or nothing
+# that is shown.
+OtherChange = Literal["outputs only", "form only"]
+
 MENDED_AS_TEXT: tuple[NotebookFault, ...] = ("json", "encoding")  # such as a merge conflict, or a torn file
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 import msgspec
 
+from fileops.model.notebooks import OtherChange
 from fileops.model.record import (
     By,
     ByKind,
@@ -17,7 +18,7 @@ from fileops.model.record import (
     RecordedFolder,
 )
 from fileops.model.sessions import SessionName
-from fileops.wire.types import AtLeastOne, Params
+from fileops.wire.types import AtLeastOne, CellUiExtra, Params
 
 MAX_ENTRIES = 1000
 DEFAULT_ENTRIES = 100
@@ -133,6 +134,10 @@ class EntryResult(msgspec.Struct, frozen=True, kw_only=True):
     """The text before; null over 1 MB, or if it is not kept."""
     after_text: str | None
     """The text after; null over 1 MB, or if it is not kept."""
+    cells: list[CellUiExtra] | msgspec.UnsetType = msgspec.UNSET
+    """For a notebook before and after: how its cells differ, to be shown instead of the diff."""
+    other_change: OtherChange | msgspec.UnsetType = msgspec.UNSET
+    """For a notebook whose cells have the same sources, types and order: what differs."""
 
 
 class RecordStatusResult(msgspec.Struct, frozen=True, kw_only=True):

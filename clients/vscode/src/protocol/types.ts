@@ -1253,6 +1253,10 @@ export interface EntryResult {
   before_text: string | null;
   /** The text after; null over 1 MB, or if it is not kept. */
   after_text: string | null;
+  /** For a notebook before and after: how its cells differ, to be shown instead of the diff. */
+  cells?: CellUiExtra[];
+  /** For a notebook whose cells have the same sources, types and order: what differs. */
+  other_change?: 'form only' | 'outputs only';
 }
 /** Calls that ended in an error of any kind; a cancelled call does not count. */
 export interface ErrorStats {

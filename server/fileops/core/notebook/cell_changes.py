@@ -6,16 +6,12 @@ Cells correspond by their ids, else by their sources. For reviews, the record, a
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
-from typing import Literal
 
 from fileops.core.notebook.cells import Cell, Notebook, is_notebook_path, parse
 from fileops.model.errors import NotebookInvalid
-from fileops.model.notebooks import CellChange, CellEditKind
+from fileops.model.notebooks import CellChange, CellEditKind, OtherChange
 
 _MAX_COMPARED = 2_000  # cells without ids that are aligned; beyond this, by their places
-
-# What a change that changes no cell's source, type or place changes: outputs and counts, or nothing that is shown.
-OtherChange = Literal["outputs only", "form only"]
 
 
 def changes_between(before: Notebook, after: Notebook) -> tuple[CellChange, ...]:
@@ -46,22 +42,22 @@ def changes_between(before: Notebook, after: Notebook) -> tuple[CellChange, ...]
 
 def changes_of_contents(path: str, before: bytes, after: bytes) -> tuple[CellChange, ...]:
     """Return how the cells of a file differ; none if it is no notebook, before or after."""
-    if not is_notebook_path(path):
+    differences = compared(path, before, after)
+    return differences if isinstance(differences, tuple) else ()
+
+
+def compared(path: str, before: bytes | None, after: bytes | None) -> tuple[CellChange, ...] | OtherChange:
+    """Return how the cells of a file differ, or what else does; no changes if it is no notebook on both sides."""
+    if before is None or after is None or not is_notebook_path(path):
         return ()
     try:
-        return changes_between(parse(before), parse(after))
+        old, new = parse(before), parse(after)
     except NotebookInvalid:
         return ()
-
-
-def other_change(before: Notebook, after: Notebook) -> OtherChange:
-    """Return what differs between two notebooks whose cells have the same sources, types and order."""
-    runs = [(cell.outputs, cell.values.get("execution_count")) for cell in before.cells]
-    return (
-        "form only"
-        if runs == [(cell.outputs, cell.values.get("execution_count")) for cell in after.cells]
-        else "outputs only"
-    )
+    if changes := changes_between(old, new):
+        return changes
+    runs = [[(cell.outputs, cell.values.get("execution_count")) for cell in cells] for cells in (old.cells, new.cells)]
+    return "form only" if runs[0] == runs[1] else "outputs only"
 
 
 def _removed(cells: Sequence[Cell], new_of: dict[int, Cell]) -> Iterator[CellChange]:

@@ -206,7 +206,12 @@ def _edit(notebook: Notebook, edit: EditInCell, resolve: Resolve) -> _Planned:
         replace_all=edit.replace_all,
         expected_replacements=edit.expected_replacements,
     )
-    splices = splicing.effective(text.data, resolve(text, literal))
+    try:
+        splices = splicing.effective(text.data, resolve(text, literal))
+    except NoMatch as failure:
+        others = [other.name for other in notebook.cells if edit.old_string in other.source]
+        failure.other_cell = others[0] if len(others) == 1 else None
+        raise
     if not splices:
         raise NoChange(same_strings=False)
     return _with_source(notebook, cell, edit, text, splices, n_replacements=len(splices))

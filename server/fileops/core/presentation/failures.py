@@ -77,8 +77,9 @@ def error_text(error: FileOpsError, tool: Tool, path: str, texts: Texts = SPECIF
             return "File does not exist."
         case errors.IsDirectory():
             return f"Illegal operation on a directory. {tool}"
-        case errors.NoMatch(old_string=old) if tool == "edit_notebook":
-            return f"String to replace not found in the source of the cell.\nString: {old}"
+        case errors.NoMatch(old_string=old, other_cell=other) if tool == "edit_notebook":
+            where = "" if other is None else f" It is in cell {other}."
+            return f"String to replace not found in the source of the cell.{where}\nString: {old}"
         case errors.NoMatch(old_string=old):
             return f"String to replace not found in file.\nString: {old}"
         case errors.HunkNotFound(anchor=None, elsewhere=(), is_whole_text=False, old_string=old):

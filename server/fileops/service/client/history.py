@@ -17,11 +17,13 @@ from fileops.concurrency.cancellation import CancelToken
 from fileops.concurrency.workers import SharedWorkers
 from fileops.core import text
 from fileops.core.decision import always_of
+from fileops.core.notebook.cell_changes import compared
 from fileops.core.presentation.failures import failure_text
 from fileops.core.presentation.rewinds import rewound_text
 from fileops.core.roots import is_inside
 from fileops.model.errors import FileOpsError, NotRecorded
 from fileops.model.history import AppliedEdit
+from fileops.model.notebooks import CellChange, OtherChange
 from fileops.model.record import By, BySession, Entry, LogQuery, RecordedFolder, session_of
 from fileops.model.requests import HistoryRequest, UndoRequest
 from fileops.model.results import AgentEditRange, UndoResult
@@ -69,12 +71,17 @@ class RecordRefused(Exception):
 
 
 class ShownEntry(Struct, frozen=True, kw_only=True):
-    """An entry with its diff and texts, as far as the client may see them."""
+    """An entry with its diff and texts, as far as the client may see them.
+
+    cells: of a notebook, how they differ; other_change: what else differs, if they do not.
+    """
 
     entry: Entry
     diff: str = ""
     before_text: str | None = None
     after_text: str | None = None
+    cells: tuple[CellChange, ...] = ()
+    other_change: OtherChange | None = None
 
 
 class ClientHistory:
@@ -195,10 +202,15 @@ class ClientHistory:
             if not self._is_visible(entry) or entry.content != "kept":
                 return ShownEntry(entry=entry)
             contents = recorder.store.contents(entry)
+            cells = compared(entry.path, contents.before, contents.after)
             return ShownEntry(
-                entry=entry, diff=diff_of(entry, contents), before_text=_text(contents.before),
+                entry=entry,
+                diff=diff_of(entry, contents),
+                before_text=_text(contents.before),
                 after_text=_text(contents.after),
-            )  # fmt: skip
+                cells=cells if isinstance(cells, tuple) else (),
+                other_change=None if isinstance(cells, tuple) else cells,
+            )
 
         return await self._read(look)
 

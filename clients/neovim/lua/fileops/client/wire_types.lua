@@ -552,6 +552,8 @@
 ---@field diff string Unified diff.
 ---@field before_text? string The text before; null over 1 MB, or if it is not kept.
 ---@field after_text? string The text after; null over 1 MB, or if it is not kept.
+---@field cells? fileops.wire.CellUiExtra[] For a notebook before and after: how its cells differ, to be shown instead of the diff.
+---@field other_change? 'form only'|'outputs only' For a notebook whose cells have the same sources, types and order: what differs.
 
 ---@alias fileops.wire.ErrorCode 'already_exists'|'apply_refused'|'approval_timeout'|'binary'|'cell_conflict'|'command_failed'|'command_timeout'|'connection_lost'|'consent_unavailable'|'count_mismatch'|'disk_full'|'image_unreadable'|'invalid_patch'|'invalid_pattern'|'io_error'|'is_directory'|'modified_externally'|'multiple_matches'|'no_cell'|'no_change'|'no_match'|'not_absolute'|'not_encodable'|'not_found'|'not_permitted'|'not_read'|'not_recorded'|'not_regular_file'|'notebook'|'notebook_invalid'|'outside_roots'|'permission_denied'|'plan_changed'|'processing_failed'|'rejected'|'set_conflict'|'set_unsupported'|'strategy_failed'|'too_large'|'too_many_chars'|'too_many_files'|'too_many_reviews'|'undecided'|'undo_conflict'|'unknown_target'|'validation_failed' Why a tool failed.
 
