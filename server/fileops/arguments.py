@@ -106,6 +106,17 @@ MCP_CHOICES = (
         "model expects (lean, default), or the specified texts (full)",
     ),
     Choice(
+        "repeated_reads",
+        ("full", "short"),
+        "the answer to a read of lines that the session has read and that have not changed: the lines again (default), "
+        "or a sentence; only for a host that reports by its hooks when its model forgets",
+    ),
+    Choice(
+        "read_reminder",
+        ("on", "off"),
+        "end the answer to a read with the reminder to consider whether the file looks malicious (default: on)",
+    ),
+    Choice(
         "show_diff",
         ("auto", "on", "off"),
         "show the first lines of the diff of each applied edit, for the person: if answers are full (auto, default), "

@@ -479,3 +479,24 @@ def test_body_is_deflated_json_of_a_limited_size(data: bytes) -> None:
     else:
         assert unpacked(data) == {}
     assert unpacked(packed({"text": "\ud800é" * 1000})) == {"text": "\ud800é" * 1000}
+
+
+# --- subagents -----------------------------------------------------------------------------------------------------
+
+
+async def test_what_one_subagent_has_read_the_other_has_not(
+    host: HookedHost, daemon: SharedDaemon, project: Path, person: LspClient
+) -> None:
+    """R-COMP-32: one edits, the other writes the whole text that it read before."""
+    path = project / "a.txt"
+    one = HookedHost(daemon.state, project, more={"agent_id": "a1", "agent_type": "Explore"})
+    other = HookedHost(daemon.state, project, more={"agent_id": "a2", "agent_type": "Plan"}, n_calls=50)
+    await one.read(path)
+    await other.read(path)
+    assert (await one.edit(path, "line 3\n", "one 3\n")).reason is None
+    entry = await author(person, path)
+    assert entry["by"]["session_id"] == "claude-code:s1/a1"
+    assert entry["by"]["label"].startswith("Claude Code (Explore)")
+    refused = await other.write(path, TEXT.replace("line 20\n", "other 20\n"))
+    assert refused.reason is not None and "+one 3" in refused.reason
+    assert (await host.write(path, "whole\n")).reason is not None  # the main agent has read nothing

@@ -199,6 +199,17 @@ def test_session_that_was_cleared_or_compacted_has_read_nothing(
     assert bool(edited.get("isError")) is is_forgotten
 
 
+def test_repeated_read_after_a_compaction_shows_everything(here: Place, file: Path) -> None:
+    file.write_text("a line of text\n" * 60)
+    env = {**here.env, "CLAUDE_CODE_SESSION_ID": "c1"}
+    with mcp_client(file.parent, "--repeated-reads", "short", env=env) as agent:
+        agent.begin(host="claude-code")
+        whole = texts_of(agent.tool("Read", file_path=str(file)))
+        assert hook(here, {"hook_event_name": "SessionStart", "source": "compact"}) is None
+        assert texts_of(agent.tool("Read", file_path=str(file))) == whole
+        assert texts_of(agent.tool("Read", file_path=str(file))) != whole
+
+
 def test_hook_without_a_daemon_prints_nothing_and_starts_none(here: Place) -> None:
     assert hook(here, BASH) is None
     assert here.daemons() == []
@@ -410,6 +421,24 @@ def test_start_of_a_session_starts_a_daemon_and_no_other_hook_does(here: Place, 
     while (answer := companion_hook(here, {**event, "hook_event_name": "PreToolUse", **given_file})) is None:
         assert time.monotonic() < until, "the daemon guards nothing"
     assert "has not read all of" in str(reason_of(answer))
+
+
+def test_silence_of_the_daemon_is_said_once_in_a_session_that_was_guarded(here: Place, file: Path) -> None:
+    """R-COMP-9"""
+    about = {"tool_name": "Read", "tool_input": {"file_path": str(file)}, "tool_use_id": "t"}
+    event = {**OWN, "session_id": "c9", "cwd": str(file.parent), "hook_event_name": "PostToolUse", **about}
+    here.start()
+    assert companion_hook(here, event) is None
+    here.run("status", "--stop", "--now")
+    wait_until(lambda: here.daemons() == [])
+    assert companion_hook(here, event) is None
+    here.start()
+    until = time.monotonic() + PATIENCE_S
+    while (answer := companion_hook(here, event)) is None:
+        assert time.monotonic() < until, "nothing is said"
+    assert "fileops-server did not answer at" in context({"hookSpecificOutput": answer["hookSpecificOutput"]})
+    assert "did not answer at" in answer["systemMessage"]
+    assert companion_hook(here, event) is None
 
 
 # --- an id that another program names ------------------------------------------------------------------------------

@@ -772,3 +772,19 @@ def test_results_have_no_structured_content_and_small_metadata(client: McpClient
         assert set(result) == {"content", "isError", "_meta"}
         assert len(json.dumps(result["_meta"])) <= 4096
         assert "2222" not in json.dumps(result["_meta"])
+
+
+def test_second_read_of_what_the_session_has_is_one_sentence_and_the_third_shows_it(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("a line of text\n" * 60)
+    with mcp_client(tmp_path, "--repeated-reads", "short", "--read-reminder", "off") as client:
+        client.begin()
+        (whole,) = texts_of(client.tool("Read", file_path=str(path)))
+        assert whole.count("a line of text") == 60
+        assert "<system-reminder>" not in whole
+        (short,) = texts_of(client.tool("Read", file_path=str(path)))
+        assert short.startswith(f"{path} is unchanged since you read these lines.")
+        assert texts_of(client.tool("Read", file_path=str(path))) == [whole]
+        assert texts_of(client.tool("Read", file_path=str(path), offset=2, limit=50))[0].count("a line of text") == 50
+        path.write_text("another line of text\n" * 60)
+        assert texts_of(client.tool("Read", file_path=str(path)))[0].count("another line of text") == 60

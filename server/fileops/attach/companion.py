@@ -6,7 +6,7 @@ Without an answer nothing is printed, and the host continues unguarded. Standard
 from collections.abc import Mapping
 from typing import Any, cast
 
-from fileops.attach import hooked_session
+from fileops.attach import hooked_session, unguarded
 from fileops.attach.callers import Caller
 from fileops.attach.host_events import Event, calls_of
 
@@ -25,7 +25,7 @@ _EVENTS = {
 }  # fmt: skip
 _OTHERS = {
     "SessionStart": "start", "UserPromptSubmit": "start", "BeforeAgent": "start", "Stop": "turn", "AfterAgent": "turn",
-    "SessionEnd": "end",
+    "SessionEnd": "end", "SubagentStop": "end",
 }  # fmt: skip
 _ASKS = frozenset({"claude", "copilot", "cursor", "antigravity", "unknown"})  # their `ask` asks their user
 _REFUSED = ("<tool_use_error>", "File content has changed", "File has been modified")
@@ -42,10 +42,27 @@ def answer_to(caller: Caller, raw: Event, event: Event) -> dict[str, Any] | None
     if event.get("hook_event_name") == "SessionStart" and hooked_session.start_daemon():
         return None  # it does not answer yet; the next hook finds it
     answer = hooked_session.companion(caller, report, ANSWER_S)
+    if not answer and report["event"] in _EVENTS.values():
+        unguarded.note_silence(caller)
     if isinstance(waiting := answer.get("waiting"), str):  # for a person
         decision = {"event": "decision", "waiting": waiting}
         answer = hooked_session.companion(caller, decision, REVIEW_S)
-    return said(caller, raw, event, answer) if answer else None
+    return said(caller, raw, event, _with_silence(caller, event, answer)) if answer else None
+
+
+def _with_silence(caller: Caller, event: Event, answer: dict[str, Any]) -> dict[str, Any]:
+    """Say once that the daemon has not answered for a while, where the model and the person can be told."""
+    name = event.get("hook_event_name")
+    if name == "SessionEnd":
+        unguarded.forget(caller)
+    if _EVENTS.get(str(name)) not in {"after", "batch"} or (since := unguarded.note_answer(caller)) is None:
+        return answer
+    from fileops.core.presentation.hook_texts import unguarded_text
+
+    text, contexts = unguarded_text(since), answer.get("contexts")
+    others = cast("list[object]", contexts) if isinstance(contexts, list) else []
+    person = "\n".join(filter(None, (str(answer.get("person") or ""), text)))
+    return {**answer, "contexts": [text, *others], "person": person}
 
 
 def report_of(caller: Caller, event: Event) -> dict[str, Any] | None:
@@ -60,6 +77,7 @@ def report_of(caller: Caller, event: Event) -> dict[str, Any] | None:
         "tool_prefix": PREFIXES.get(caller.host) if caller.is_own else None,
         "call_id": _text(event.get("tool_use_id")),
         "agent_id": _text(event.get("agent_id")),
+        "agent_type": _text(event.get("agent_type")),
     }
     if name in _OTHERS:
         return report

@@ -34,9 +34,11 @@ SETTINGS = Settings(
 
 class HookConnection(ClientConnection):
     def __init__(
-        self, state: "DaemonState", hub: "Hub", name: str, host: str, session_id: "SessionName", cwd: str, pid: int
-    ) -> None:
-        """Args: name: of the connection. pid: of the host's process."""
+        self, state: "DaemonState", hub: "Hub", name: str, host: str, session_id: "SessionName", cwd: str, pid: int,
+        subagent: str = "",
+    ) -> None:  # fmt: skip
+        """Args: name: of the connection. pid: of the host's process. subagent: its name for people."""
+        self._subagent = subagent
         attachment = Attachment(
             version=__version__, protocol="mcp", role="agent", host=host, cwd=cwd, roots=(cwd,), pid=pid
         )
@@ -75,6 +77,11 @@ class HookConnection(ClientConnection):
             editor_at=editor_at,
             tool_prefix=lambda: self.tool_prefix,
         )
+
+    @property
+    def program(self) -> str:
+        """The name of the host's program; of a subagent, with what the host calls it."""
+        return f"{super().program} ({self._subagent})" if self._subagent else super().program
 
     @property
     def _has_notices(self) -> bool:

@@ -22,6 +22,7 @@ from fileops.model.sessions import SessionName
 from fileops.service.companion.answers import NOTHING, bounded
 from fileops.service.companion.companion import Answered
 from fileops.service.companion.report import CompanionReport
+from fileops.service.hub.names import shortened
 
 if TYPE_CHECKING:
     from fileops.compose.state import DaemonState, Hub, HubConnection
@@ -52,8 +53,11 @@ class HookedHosts:
         """Answer a hook. Args: client: the MCP client of ours that has the session, if any. Raises: BadRequest."""
         if report.event == "decision":
             return await self._decision(report.waiting)
+        if report.agent_id:  # what one agent has read, another one has not
+            session_id = SessionName(f"{session_id}/{shortened(report.agent_id)}")
         if report.event == "end":
-            self.end(session_id)
+            for ended in [name for name in self._hosts if name == session_id or name.startswith(f"{session_id}/")]:
+                self.end(ended)
             return {}
         connection = await self._connection(report, host, session_id, pid)
         if connection is None:
@@ -83,7 +87,8 @@ class HookedHosts:
                 return {}
             case _:
                 assert_never(report.event)
-        notices = await (connection if client is None else client).notices(session_id)
+        is_client = client is None or bool(report.agent_id)
+        notices = await (connection if is_client or client is None else client).notices(session_id)
         return _delivered(connection, answered, notices)
 
     def end(self, session_id: SessionName) -> None:
@@ -113,7 +118,10 @@ class HookedHosts:
         while len(self._hosts) >= MAX_HOSTS:
             self.end(min(self._hosts, key=lambda name: self._hosts[name].heard_at))
         name = f"{host}-hook-{next(self._numbers)}"
-        connection = self._hosts[session_id] = HookConnection(self._state, self._hub, name, host, session_id, cwd, pid)
+        subagent = report.agent_id and (report.agent_type[:40] or report.agent_id[:8])
+        connection = self._hosts[session_id] = HookConnection(
+            self._state, self._hub, name, host, session_id, cwd, pid, subagent
+        )
         self._on_new(connection)
         return connection
 

@@ -20,8 +20,9 @@ class McpOptions(Struct, frozen=True, kw_only=True):
 
     roots: absolute. further_tools: names of tools beside Read, Edit and MultiEdit. max_read_bytes: None for the host's
     default. answers: what results say, see core/presentation/lean.py; "full" is the specified texts. show_diff: whether
-    they also have the changed lines for a person: if they are full ("auto"), always or never. chosen: the options of
-    every client.
+    they also have the changed lines for a person: if they are full ("auto"), always or never. repeated_reads: whether a
+    read of what the session still has says only that. read_reminder: that of the specified text of a read. chosen: the
+    options of every client.
     """
 
     roots: Sequence[str] = ()
@@ -33,11 +34,16 @@ class McpOptions(Struct, frozen=True, kw_only=True):
     answers: Literal["lean", "full"] = "lean"
     show_diff: Literal["auto", "on", "off"] = "auto"
     max_read_bytes: int | None = None
+    repeated_reads: Literal["full", "short"] = "full"
+    read_reminder: Literal["on", "off"] = "on"
     chosen: Settings = Settings(**DEFAULTS)
 
     @property
     def settings(self) -> Settings:
-        return replace(self.chosen, approval_mode=UNDECIDED_MODE[self.approve], approval_timeout_s=APPROVAL_TIMEOUT_S)
+        chosen = self.chosen
+        if self.read_reminder == "off":
+            chosen = replace(chosen, texts=replace(chosen.texts, read_reminder=""))
+        return replace(chosen, approval_mode=UNDECIDED_MODE[self.approve], approval_timeout_s=APPROVAL_TIMEOUT_S)
 
     @property
     def is_lean(self) -> bool:

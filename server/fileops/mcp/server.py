@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from fileops.api.additions import Additions, additions_to
 from fileops.api.tools import ToolAnswer
-from fileops.core.presentation import lean
+from fileops.core.presentation import lean, outputs
 from fileops.mcp import answers, protocol, results, texts
 from fileops.mcp.elicitation import (
     Dialogue,
@@ -32,10 +32,21 @@ from fileops.mcp.progress import Progress, reported
 from fileops.mcp.protocol import CallParams, JsonObject, Peer
 from fileops.mcp.request_state import StateSeal, digest_of_call
 from fileops.mcp.roots import ClientRoots, fixed_roots
-from fileops.mcp.tools import FURTHER_TOOLS, TOOLS, Arguments, Tool, ToolCall, failed, path_of, tool_list
+from fileops.mcp.tools import (
+    FURTHER_TOOLS,
+    TOOLS,
+    Arguments,
+    ReadArguments,
+    Tool,
+    ToolCall,
+    failed,
+    path_of,
+    tool_list,
+)
 from fileops.model.errors import FileOpsError, NotebookFile, OutsideRoots
 from fileops.model.internal_errors import Cancelled
-from fileops.model.results import EditResult
+from fileops.model.requests import ReadRequest
+from fileops.model.results import EditResult, ReadResult
 from fileops.model.sessions import SessionName
 from fileops.model.suggestions import ShownLines
 from fileops.rpc import errors
@@ -47,6 +58,8 @@ if TYPE_CHECKING:
     from fileops.service.fileops import FileOps
 
 log = logging.getLogger(__name__)
+
+MIN_REPEATED_CHARS = 400  # a shorter read costs less than a second call
 
 
 Build = Callable[[McpApprover, HostSessions], "FileOps"]
@@ -237,12 +250,28 @@ class McpServer:
             answer = failed(arguments, error, session)
         has_notices = self._options.notices == "on"
         output = self._lean_output(answer, tells_others=has_notices) if self._options.is_lean else None
+        output = self._repeated_read(answer, arguments) or output
         is_brief = output is not None and (answer.is_rebased or _shown_of(answer) is not None)
         additions = await additions_to(self.service, answer, has_notices=has_notices, is_brief=is_brief)
         rewound = self.service.history.take_notices(answer.session) if has_notices else []
         more = self._more(answer, additions, rewound)
         result = answer.result if output is None else replace(answer.result, output=output)
         return results.tool_result(result, additions.diagnostics, path, more)
+
+    def _repeated_read(self, answer: ToolAnswer, arguments: Arguments) -> str | None:
+        """Return the sentence that answers a read of what the session still has; None for any other answer."""
+        outcome = answer.outcome
+        if self._options.repeated_reads == "full" or not isinstance(arguments, ReadArguments):
+            return None
+        if not isinstance(outcome, ReadResult) or outcome.window is None or outcome.read_proof is None:
+            return None
+        digest, repeated = outcome.read_proof.digest, self.service.files.repeated
+        if digest is None or len(outcome.output) < MIN_REPEATED_CHARS:
+            return None
+        request = ReadRequest(
+            file_path=arguments.file_path, offset=arguments.offset, limit=arguments.limit, session_id=answer.session
+        )
+        return outputs.repeated_read_text(arguments.file_path) if repeated.is_repeated(request, digest) else None
 
     def _lean_output(self, answer: ToolAnswer, *, tells_others: bool) -> str | None:
         """Return the first text of a lean answer; None if the specified one stays."""

@@ -5,7 +5,7 @@ Belongs to the event loop; worker threads read the disk.
 
 from collections.abc import Iterable
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from fileops.concurrency.cancellation import CancelToken
@@ -29,6 +29,7 @@ from fileops.service.activity import ActivityLog, by_relevance, merged
 from fileops.service.in_flight import RequestsInFlight
 from fileops.service.paths import canonical_path, with_canonical_path
 from fileops.service.reading.refused_places import RefusedPlaces
+from fileops.service.reading.repeated_reads import RepeatedReads
 from fileops.service.sessions import OpenSessions
 from fileops.tracking.content_cache import MAX_BASE_BYTES
 from fileops.tracking.freshness import Freshness
@@ -45,6 +46,7 @@ class SessionFiles(Struct, frozen=True, kw_only=True):
     sessions: OpenSessions
     in_flight: RequestsInFlight
     refused: RefusedPlaces
+    repeated: RepeatedReads = field(default_factory=RepeatedReads)
 
     # --- what the tools did ----------------------------------------------------------------------------------
 
@@ -172,6 +174,7 @@ class SessionFiles(Struct, frozen=True, kw_only=True):
         self.freshness.close_session(session_id)
         self.activity.drop_session(session_id)
         self.refused.drop_session(session_id)
+        self.repeated.forget(session_id)
 
     def _canonical(self, file_path: str) -> str:
         """Return the canonical path; the given one if no file can have it."""

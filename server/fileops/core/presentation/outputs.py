@@ -41,6 +41,11 @@ def reminder_part(reminder: str | None) -> str:
     return f"\n\n{reminder}" if reminder else ""
 
 
+def repeated_read_text(path: str) -> str:
+    """Return the answer to a read that the session has made before, of a file that has not changed since."""
+    return f"{path} is unchanged since you read these lines. If you no longer have them, call Read again."
+
+
 def past_end_text(offset: int, n_lines: int) -> str:
     return (
         "<system-reminder>Warning: the file exists but is shorter than the provided offset "

@@ -282,7 +282,9 @@ def _claude_server(command: str, mode: Mode) -> dict[str, object]:
     if mode == "companion":  # the model finds our tools by searching, and uses them where its own do not reach
         return {"type": "stdio", **_companion_server(command)}
     # `alwaysLoad`: otherwise the model finds the tools only by searching for them.
-    return {"type": "stdio", **_server(command), "alwaysLoad": True}
+    # Its hooks report when the model forgets, so a read of what it still has may be answered in one sentence.
+    args = [*SERVE, "--repeated-reads", "short"]
+    return {"type": "stdio", "command": command, "args": args, "alwaysLoad": True}
 
 
 def _claude_settings(command: str, mode: Mode) -> dict[str, object]:

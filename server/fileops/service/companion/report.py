@@ -71,7 +71,7 @@ class CompanionReport(Struct, frozen=True, kw_only=True):
     """See docs/protocol/companion.md.
 
     mode: the host's permission mode. tool_prefix: of the names of our tools in this host. waiting: of a decision.
-    agent_id: of a subagent.
+    agent_id, agent_type: of a subagent.
     """
 
     event: Event
@@ -79,7 +79,8 @@ class CompanionReport(Struct, frozen=True, kw_only=True):
     mode: str = ""
     tool_prefix: str | None = None
     call_id: str = ""
-    agent_id: str = ""
+    agent_id: Annotated[str, Meta(max_length=4096)] = ""
+    agent_type: Annotated[str, Meta(max_length=4096)] = ""
     calls: list[HostCall] = []
     batch: list[CalledTool] = []
     waiting: str = ""
