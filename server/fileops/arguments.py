@@ -598,6 +598,9 @@ def _add_mcp_config_options(config: argparse.ArgumentParser) -> None:
     )
     act = config.add_mutually_exclusive_group()
     act.add_argument("--write", action="store_true", help="merge it into the host's files, after showing a diff")
+    act.add_argument(
+        "--check", action="store_true", help="say which mode is configured, and which sessions are guarded now"
+    )
     act.add_argument("--remove", action="store_true", help="remove what --write added, after showing a diff")
     config.add_argument(
         "--project",

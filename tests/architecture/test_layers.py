@@ -60,7 +60,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "service",
     },
     "mcp": {
-        "model", "ports", "core.presentation", "core.roots", "core.uris", "platform", "rpc", "wire", "api", "service",
+        "model", "ports", "core.presentation", "core.roots", "core.uris", "platform", "attach.control", "rpc", "wire", "api", "service",
     },
     "schema": {"model", "core.presentation", "rpc.errors", "wire", "api", "lsp"},
     "attach": {"model.sessions", "core.presentation.record_texts", "core.presentation.hook_texts"},

@@ -117,6 +117,21 @@ def test_other_mode_replaces_our_own_entries_and_remove_takes_back_both(home: Pa
     assert written_by(home) == {name: text.decode() for name, text in before.items()}
 
 
+@pytest.mark.parametrize("host", ["claude", "codex", "opencode", "cursor"])
+def test_check_says_which_mode_is_configured(home: Path, host: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """R-COMP-33"""
+    monkeypatch.setenv("FILEOPS_SOCKET", str(home / "a.sock"))
+    before = config(home, host, "--check")
+    assert (before.returncode, before.stderr) == (1, "")
+    assert "is not configured completely here" in before.stdout
+    for mode in ("tools", "companion"):
+        assert write(home, host, "--yes", "--mode", mode).returncode == 0
+        checked = config(home, host, "--check")
+        assert checked.returncode == 0
+        assert f"is configured in the mode {mode}." in checked.stdout
+    assert "no session is guarded now" in checked.stdout
+
+
 def test_entries_of_the_other_mode_that_a_colleague_wrote_are_replaced_as_well(home: Path) -> None:
     """Nothing is recorded of them here."""
     assert write(home, "claude", "--yes", "--project", "--mode", "tools").returncode == 0

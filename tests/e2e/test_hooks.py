@@ -423,6 +423,21 @@ def test_start_of_a_session_starts_a_daemon_and_no_other_hook_does(here: Place, 
     assert "has not read all of" in str(reason_of(answer))
 
 
+def test_status_lists_the_sessions_that_hooks_guard(here: Place, file: Path) -> None:
+    """R-COMP-33"""
+    here.start()
+    about = {"tool_name": "Read", "tool_input": {"file_path": str(file)}, "tool_use_id": "t"}
+    event = {**OWN, "session_id": "c9", "cwd": str(file.parent), "hook_event_name": "PreToolUse", **about}
+    until = time.monotonic() + PATIENCE_S
+    while not (guarded := here.status()["guarded"]):
+        assert companion_hook(here, event) is None
+        assert time.monotonic() < until, "the session is not guarded"
+    assert [session["session_id"] for session in guarded] == ["claude-code:c9"]
+    assert (guarded[0]["mode"], guarded[0]["cwd"], guarded[0]["has_tools"]) == ("companion", str(file.parent), False)
+    printed = here.run("status").stdout.decode()
+    assert "1 session is guarded by hooks\n  Claude Code  companion, process " in printed
+
+
 def test_silence_of_the_daemon_is_said_once_in_a_session_that_was_guarded(here: Place, file: Path) -> None:
     """R-COMP-9"""
     about = {"tool_name": "Read", "tool_input": {"file_path": str(file)}, "tool_use_id": "t"}

@@ -50,6 +50,16 @@ def status(socket_path: str | None, *, as_json: bool) -> int:
     return 0 if "connections" in described else FAILED
 
 
+def guarded_sessions() -> list[Mapping[str, Any]] | None:
+    """Return the sessions that are guarded now, as `status --json` has them; None if no daemon answers."""
+    address = _address(None)
+    try:
+        answer = None if address is None else _answer(address, control_line("status", max_bytes=MAX_ANSWER_BYTES))
+    except (AttachRefused, NotAttached):
+        answer = None
+    return answer.fields.get("guarded", []) if answer is not None and answer.is_ok else None
+
+
 def stop(socket_path: str | None, *, now: bool) -> int:
     """End the daemon when its last client leaves, or now; return 0 if it has ended or will end."""
     address = _address(socket_path)
@@ -222,6 +232,7 @@ def table(described: Mapping[str, Any]) -> str:
     lines += _more_lines(described, "connections", "clients")
     for client in described["private"]:
         lines.append(f"  {client['host']}  process {client['pid']}, serves itself ({client['reason']})")
+    lines += guarded_lines(described.get("guarded", []))
     lines += _language_server_lines(described.get("language_servers", []))
     lines += _waiting_lines(described.get("reviews", []), described.get("n_reviews", 0))
     for journal in described.get("unsettled", []):
@@ -237,6 +248,19 @@ def _more_lines(described: Mapping[str, Any], key: str, noun: str) -> list[str]:
     """Return a line that says how many items a list lacks that was too long for the daemon's answer."""
     n_more = described.get(f"n_{key}", 0) - len(described[key])
     return [f"    and {n_more} more {noun}"] if n_more > 0 else []
+
+
+def guarded_lines(guarded: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return lines for the sessions whose host's own tools are guarded. A daemon of an older version names none."""
+    if not guarded:
+        return []
+    lines = [f"{len(guarded)} sessions are guarded by hooks" if len(guarded) != 1 else "1 session is guarded by hooks"]
+    for session in guarded:
+        age = _age(max(0.0, time.time() - session["guarded_since"]))
+        tools = "with" if session["has_tools"] else "without"
+        facts = f"{session['mode']}, process {session['pid']}, for {age}, {tools} fileops-server's own tools"
+        lines += [f"  {printable(session['label'])}  {facts}", f"    in {printable(session['cwd'])}"]
+    return lines
 
 
 def _language_server_lines(servers: Sequence[Mapping[str, Any]]) -> list[str]:

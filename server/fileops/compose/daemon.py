@@ -184,6 +184,9 @@ class SharedDaemonState(DaemonState):
     def n_hooked(self) -> int:
         return len(self.hooked)
 
+    def describe_guarded(self) -> list[dict[str, object]]:
+        return [connection.describe_guard() for connection in self.hooked.all()]
+
     def _note_hooked(self, connection: HookConnection) -> None:
         """Give a new connection the turns that its host's hooks began before."""
         finding = asyncio.get_running_loop().create_task(self._attach_those_of(connection))

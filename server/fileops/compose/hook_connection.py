@@ -94,5 +94,15 @@ class HookConnection(ClientConnection):
     def hear(self) -> None:
         self.heard_at = time.monotonic()
 
-    def describe(self) -> dict[str, object]:
-        return {**super().describe(), "guarded_since": self.guarded_since}
+    def describe_guard(self) -> dict[str, object]:
+        """Return what `status` prints of a session whose host's own tools are guarded."""
+        return {
+            "label": self._label_of(self.session_id),
+            "session_id": self.session_id,
+            "host": self.host,
+            "pid": self.pid,
+            "cwd": self._attachment.cwd,
+            "mode": "companion",
+            "guarded_since": self.guarded_since,
+            "has_tools": self.tool_prefix is not None,
+        }

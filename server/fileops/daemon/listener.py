@@ -301,6 +301,7 @@ class Listener:
                     "private": self._connections.describe_private(),
                     "language_servers": await self._service.language_servers(),
                     "unsettled": self._service.unsettled(),
+                    "guarded": self._service.describe_guarded(),
                     **_bounded(self._service.waiting_reviews()),
                 }
                 return fitted_line(status, request.params.get("max_bytes"))

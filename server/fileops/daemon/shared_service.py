@@ -54,6 +54,10 @@ class SharedService(Protocol):
         """Return the answer for a hook about its host's own tools: see docs/protocol/companion.md."""
         ...
 
+    def describe_guarded(self) -> Sequence[Mapping[str, object]]:
+        """Describe the sessions whose host's own tools are guarded by hooks."""
+        ...
+
     def n_hooked(self) -> int:
         """Return how many hosts are connected by their hooks: while there are some, the daemon does not end."""
         ...

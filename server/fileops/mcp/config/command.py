@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from fileops.core.roots import is_inside
-from fileops.mcp.config import additions, jsonc, language_servers, settings_file, summary, toml
+from fileops.mcp.config import additions, check, jsonc, language_servers, places, settings_file, summary, toml
 from fileops.mcp.config.additions import Addition
 from fileops.mcp.config.changes import (
     SERVER,
@@ -39,7 +39,6 @@ from fileops.mcp.config.documents import (
 )
 from fileops.mcp.config.settings_file import SettingsFile, UnusableFile
 from fileops.mcp.config.text_splices import TextSplice, reversed_in, splices_between
-from fileops.platform.regular_files import NotReadable, read_regular
 from fileops.wire.language_servers import file_of_the_user
 
 
@@ -80,13 +79,15 @@ def main(options: argparse.Namespace) -> int:
             options.host,
             options.server_command,
             mode=each,
-            folder=_top_of_repository(folder),
+            folder=places.top_of_repository(folder),
             for_team=options.project,
             read_only_sandbox=options.read_only_sandbox,
             has_our_notebooks=options.notebooks == "ours",
         )
         for each in (mode, other_mode(mode))
     )
+    if options.check:
+        return check.print_state({mode: documents, other_mode(mode): others}, options.host, folder)
     if not options.write and not options.remove:
         sys.stdout.write("\n".join(document.printed for document in documents))
         return 0
@@ -103,7 +104,7 @@ def _write(documents: list[Document], others: list[Document], options: argparse.
     files = {document.file for document in documents}
     only_of_other = [document for document in others if document.file not in files]
     for document in (*documents, *only_of_other):
-        path = _path_of(document, folder)
+        path = places.path_of(document, folder)
         if path is None:
             continue  # a list of ignored files, outside a repository
         file = settings_file.read(path)
@@ -178,7 +179,7 @@ def _summary(plans: list[ConfigPlan], mode: Mode, options: argparse.Namespace) -
 def _offer_language_servers(options: argparse.Namespace, folder: str) -> int:
     """Let the user name the installed language servers. An existing list is theirs, and stays."""
     path = file_of_the_user()
-    project = _top_of_repository(folder)
+    project = places.top_of_repository(folder)
     if os.path.lexists(path) or is_inside(os.path.realpath(project), os.path.realpath(path)):
         return 0
     found = language_servers.installed(project)
@@ -210,51 +211,6 @@ def _has_consent(question: str = "Write these changes?") -> bool:
         return True
     sys.stderr.write("Nothing was written.\n")
     return False
-
-
-def _path_of(document: Document, folder: str) -> str | None:
-    """Return where a document belongs on this machine; None if there is no such place."""
-    if isinstance(document, IgnoredFile):
-        return _list_of_ignored_files(_top_of_repository(folder))
-    for variable, home in (("CODEX_HOME", "~/.codex/"), ("CLAUDE_CONFIG_DIR", "~/")):
-        value = os.environ.get(variable)
-        is_there = document.file.startswith(home) and (variable == "CODEX_HOME" or document.file == "~/.claude.json")
-        if value and is_there:
-            return os.path.join(value, document.file.removeprefix(home))
-    if document.file.startswith("~/"):
-        return os.path.expanduser(document.file)
-    return os.path.join(folder, document.file)
-
-
-def _top_of_repository(folder: str) -> str:
-    """Return the folder of the git repository that contains a folder; the folder itself if none does."""
-    above = folder
-    while not os.path.lexists(os.path.join(above, ".git")):
-        parent = os.path.dirname(above)
-        if parent == above:
-            return folder
-        above = parent
-    return above
-
-
-def _list_of_ignored_files(top: str) -> str | None:
-    """Return git's list for this clone only; None without a repository. A work tree has a file that names its own."""
-    git = os.path.join(top, ".git")
-    try:
-        named = _first_line(git)
-        git = os.path.join(top, named.removeprefix("gitdir:").strip())
-        git = os.path.normpath(os.path.join(git, _first_line(os.path.join(git, "commondir"))))
-    except (OSError, NotReadable, ValueError):
-        pass  # it is the folder itself, a submodule's, or nothing that git would read either
-    return os.path.join(git, "info", "exclude") if os.path.isdir(git) else None
-
-
-def _first_line(path: str) -> str:
-    """Raises: OSError, NotReadable, ValueError."""
-    line = read_regular(path, 4096).decode().strip()
-    if "\0" in line:
-        raise ValueError("no path has a NUL")
-    return line
 
 
 def _plan(
