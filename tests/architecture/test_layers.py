@@ -60,7 +60,8 @@ MAY_IMPORT: dict[str, set[str]] = {
         "service",
     },
     "mcp": {
-        "model", "ports", "core.presentation", "core.roots", "core.uris", "platform", "attach.control", "rpc", "wire", "api", "service",
+        "model", "ports", "core.presentation", "core.roots", "core.uris", "platform", "rpc", "wire", "api", "service",
+        "attach.control",  # `mcp config --check` asks the daemon
     },
     "schema": {"model", "core.presentation", "rpc.errors", "wire", "api", "lsp"},
     "attach": {"model.sessions", "core.presentation.record_texts", "core.presentation.hook_texts"},
