@@ -55,7 +55,7 @@ class StartMethods(ABC):
         on_stderr: Callable[[str], None] | None = None,
         **setup: Unpack[SetupOptions],
     ) -> Opening[Self]:
-        """Start a private daemon as a child process.
+        """Start a private daemon as a child process. Without `root` or `roots` it is confined to no folder.
 
         Args:
             command: what starts the server; by default `python -m fileops` with this interpreter.

@@ -81,8 +81,9 @@ OnReviews = Callable[[DidChangeReviews], Awaitable[None] | None]
 class SetupOptions(TypedDict, total=False):
     """Parameters of `start`, `open`, `attach` and `in_process`.
 
-    root, roots: the workspace folders; a relative path is below this program's current folder, and `~` is the home
-    folder, unless the server has its own `command`, which may run elsewhere. initialization_options: see Options.
+    root, roots: the workspace folders, outside of which nothing is read or written; a relative path is below this
+    program's current folder, and `~` is the home folder, unless the server has its own `command`, which may run
+    elsewhere. Without any, the server reads and writes wherever your user may. initialization_options: see Options.
     handlers: answer the server's requests by method ("workspace/applyEdit", ...), from params to result; their
     capabilities are announced. confirm_edit: called before each write. correct_edit: called, with the option
     `correction`, for other strings (old, new) if an edit's text was not found. confirm_command: called before each
@@ -949,7 +950,7 @@ class FileOpsClient(Requests):
         on_stderr: Callable[[str], None] | None = None,
         **setup: Unpack[SetupOptions],
     ) -> Self:
-        """Start a private daemon as a child process.
+        """Start a private daemon as a child process. Without `root` or `roots` it is confined to no folder.
 
         Args:
             command: what starts the server; by default `python -m fileops` with this interpreter.
