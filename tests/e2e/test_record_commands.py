@@ -350,6 +350,9 @@ async def test_undo_of_all_says_if_there_are_more_files_than_it_was_about(shared
     more = "Only the newest 1000 changes are shown; `log` and `diff` with a path show others."
     assert (shown.returncode, more in lines_of(shown)) == (3, True)
     assert (await answer(shared, folder, "log", command_id))["truncated"] is True
+    difference = await run(shared, folder, "diff")
+    more = b"diff: These are the newest 1000 changes, and there are more. `diff` with a path shows others.\n"
+    assert (difference.returncode, difference.stderr.endswith(more)) == (3, True)
     done = await run(shared, folder, "undo", "--all", "--yes")
     assert (done.returncode, done.stdout.startswith(b"1000 changes in 1000 files were undone.\n")) == (3, True)
     assert done.stderr == b"fileops-server undo: That covered 1000 files, and there are more. Run this again.\n"

@@ -4,6 +4,7 @@ R-REC-2, R-BY-1, R-REW-3. Each test has one inode under two names, and writes th
 """
 
 import asyncio
+import mmap
 import os
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
@@ -230,3 +231,34 @@ async def test_rename_while_no_daemon_runs_keeps_the_changes_of_an_agent(
         result = await editor.call("fileops/rewind", {"change_ids": change_ids, "approved": True})
         assert code_of(result) is None, result
     assert all("2" not in path.read_text() for path in folder.rglob("*.txt"))
+
+
+# --- writes without events --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("is_by_command", [False, True])
+async def test_write_through_a_mapping_is_no_change_of_a_command_that_begins_after_it(
+    daemon: SharedDaemon, editor: LspClient, folder: Path, *, is_by_command: bool
+) -> None:
+    """S5: such a write has no event. The stamps show it at the edges of a command."""
+    file = folder / "mapped.txt"
+    with file.open("w") as written:
+        written.write("one\ntwo\n")
+        written.flush()
+        os.fsync(written.fileno())  # a page that is dirty already gets no new time
+    await settled(editor, 1)
+    agent = await daemon.agent(folder)
+    with file.open("r+b") as opened, mmap.mmap(opened.fileno(), 0) as mapped:
+        before = file.stat().st_mtime_ns
+        if is_by_command:
+            begun = await agent.call("fileops/beginCommand", {"label": "program"})
+            mapped[0:3] = b"ONE"
+            await agent.call("fileops/endCommand", {"command_id": begun["command_id"]})
+        else:
+            mapped[0:3] = b"ONE"
+            if file.stat().st_mtime_ns == before:
+                pytest.skip("a write through a mapping changes no time on this filesystem")
+            await command(agent, folder, "echo three >> mapped.txt")
+        found = [entry for entry in await settled(editor, 2) if entry["path"] == str(file)]
+    last = found[-1]
+    assert (last["by"]["kind"], last["added"], last["removed"]) == ("command", 1, 1 if is_by_command else 0)

@@ -99,6 +99,7 @@ class RecordedFolder:
         self.is_starting = True
         # When a change may have been made; see `certain_edge`:
         self.compared_edge = edge  # when the last complete comparison began
+        self._stamped_edge = edge  # when the stamps of all known files were last compared
         self.lost_edge: Edge | None = None  # the last one before events were lost; None after a comparison
         self._n_losses = 0
         self._unwatched: set[str] = set()  # folders that cannot be watched
@@ -153,7 +154,9 @@ class RecordedFolder:
             return self.compared_edge
         if self.lost_edge is not None:
             return self.lost_edge
-        return read_edge if found == "event" else self.compared_edge
+        if found == "event":
+            return read_edge
+        return max(self.compared_edge, self._stamped_edge) if path in self.files else self.compared_edge
 
     def note_loss(self, edge: Edge) -> None:
         """Note that events were lost. Args: edge: the one at which all events had been read."""
@@ -416,6 +419,24 @@ class RecordedFolder:
             self.compared_edge = edge
             if self._n_losses == n_losses:  # else events were lost again
                 self.lost_edge = None
+
+    def written_silently(self, edge: Edge, within_s: float) -> list[str]:
+        """Return the known files that were written without an event, through a mapping (mmap), by their stamps.
+
+        If that takes longer, the rest is not compared. Args: edge: the commands' current edge.
+        """
+        written: list[str] = []
+        ends_at = time.monotonic() + within_s
+        for number, (path, known) in enumerate(tuple(self.files.items())):
+            if number % _STEP_FILES == 0 and time.monotonic() >= ends_at:
+                return written
+            try:
+                if not known.is_unsaved and not _is_same(known, os.lstat(path)):
+                    written.append(path)
+            except OSError:  # it is gone, of which there is an event
+                continue
+        self._stamped_edge = edge
+        return written
 
     def listed_below(self, folder: str) -> Iterator[str | None]:
         """Watch a folder that appeared, and yield its files, which may be new. Yields None before each folder."""

@@ -103,6 +103,7 @@ _SETTLED_WITHIN_S = 5.0  # a recorder busy for longer is not waited for
 _DRAINED_WITHIN_S = 1.0  # the same if it waits for a disk: see drain
 _BUSY_WITHIN_S = 5.0  # the same if it reads what a command wrote
 _COMPARED_WITHIN_S = 0.5  # for comparing folders whose events are incomplete
+_STAMPED_WITHIN_S = 0.1  # for comparing the stamps of a folder's files: about 50,000
 _WATCHED_WITHIN_S = 2.0  # how long a command waits for its folder's watches
 _READ_BYTES = 64 << 20  # waiting to be written, before reading pauses
 _MAX_COPIES = 64  # waiting to be written, before copying pauses
@@ -792,9 +793,23 @@ class Recorder:
         for _ in range(2):  # files written while others were read may have another author
             self._observe_all()
             self._read_events()
+        self._look_for_silent_writes(roots)
         self._look_at_staging(roots)
         then()
         self._read_events()  # the window's edge: everything read from here on is after it
+
+    def _look_for_silent_writes(self, roots: Sequence[str]) -> None:
+        """Observe what was written without an event (through a mapping), so that it is not the next command's."""
+        edge = self._edge
+        for folder in tuple(self._folders.values()):
+            is_wanted = any(is_inside(folder.root, root) or is_inside(root, folder.root) for root in roots)
+            if is_wanted and not folder.is_starting and not folder.needs_comparison:
+                self._guard(folder.root, lambda folder=folder: self._touch_silent_writes(folder, edge))
+        self._observe_all()
+
+    def _touch_silent_writes(self, folder: Folder, edge: Edge) -> None:
+        for path in self._ask_disk(folder.root, lambda: folder.written_silently(edge, _STAMPED_WITHIN_S)):
+            self._touch(path, found="scan")
 
     def _compare(self, folders: Sequence[Folder]) -> None:
         """Finish the comparisons of these folders that have begun, unless that takes long."""

@@ -348,10 +348,17 @@ async def _diff(client: FileOpsClient, options: argparse.Namespace) -> int:
         sys.stderr.write(
             "This includes what you have kept or committed. `changes --diff` shows only what you have not.\n"
         )
-    return _print_diff(options, preview, _none(options, "No differences."))
+    status = _print_diff(options, preview, _none(options, "No differences."), is_cut=options.is_cut)
+    if not options.is_cut:
+        return status
+    sys.stderr.write(
+        f"fileops-server diff: These are the newest {MAX_ENTRIES} changes, and there are more. "
+        "`diff` with a path shows others.\n"
+    )
+    return status or LEFT
 
 
-def _print_diff(options: argparse.Namespace, preview: Rewind | None, otherwise: str) -> int:
+def _print_diff(options: argparse.Namespace, preview: Rewind | None, otherwise: str, *, is_cut: bool = False) -> int:
     """Print what a rewind would undo. Raises: NotDone."""
     files: Sequence[RewoundFile] = ()
     conflicts: Sequence[RewindConflict] = ()
@@ -365,6 +372,8 @@ def _print_diff(options: argparse.Namespace, preview: Rewind | None, otherwise: 
         "files": [{"path": file.file_path, "added": file.removed, "removed": file.added} for file in files],
         "conflicts": msgspec.to_builtins(conflicts),
     }
+    if is_cut:
+        answer["truncated"] = True
     shown = "".join(reversed_diff(file.diff) for file in shown_files(files))
     lines = [*diff_lines(shown, os.getcwd(), width_for_person()), *unshown_lines(conflicts, os.getcwd())]
     return _print(options, answer, lines, otherwise)
@@ -372,6 +381,7 @@ def _print_diff(options: argparse.Namespace, preview: Rewind | None, otherwise: 
 
 async def _diffed(client: FileOpsClient, options: argparse.Namespace) -> Target | None:
     """Whose changes to show: those of an id, of a session, or of all agents. Raises: Misused, NotDone."""
+    options.is_cut = False
     if options.id is not None and options.path is None and await is_path(client, options, options.id):
         options.id, options.path = None, options.id  # `diff PATH`
     if options.id is not None:
@@ -387,6 +397,7 @@ async def _diffed(client: FileOpsClient, options: argparse.Namespace) -> Target 
         since=since,
         limit=MAX_ENTRIES,
     )
+    options.is_cut = log.more
     kinds = {"session", "command"}
     ids = [entry.entry_id for entry in log.entries if entry.by.kind in kinds and entry.undone_by is None]
     return {"entry_ids": ids} if ids else None
