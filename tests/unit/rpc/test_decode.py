@@ -27,7 +27,7 @@ TAKEN: list[tuple[str, dict[str, Any], type[msgspec.Struct], dict[str, Any]]] = 
     ("an empty text", {**EDIT, "old_string": ""}, wire.EditParams, {"old_string": ""}),
     ("a key named jsonrpc inside a text", {**EDIT, "new_string": '{"jsonrpc": "2.0"}'}, wire.EditParams, {}),
 ]
-KEYS_OF_READ = "unknown key; there are: session_id, file_path, offset, limit, raw"
+KEYS_OF_READ = "unknown key; there are: session_id, file_path, offset, limit, raw, cell_id, outputs"
 MODES = 'must be one of "default", "auto_edit", "yolo"'
 REFUSED: list[tuple[str, object, type[msgspec.Struct], str, str]] = [
     ("missing key", {}, wire.ReadParams, "$.file_path", "is missing"),

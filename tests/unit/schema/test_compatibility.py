@@ -70,16 +70,21 @@ def losses(old: Json, new: Json) -> list[str]:
         elif "enum" in was:
             found += [f"{name}: {value} is gone" for value in was["enum"] if value not in now["enum"]]
         else:
-            found += [f"{name}.{key}: {fault}" for key in was["keys"] if (fault := key_fault(was, now, key))]
+            wider = name not in RECEIVED  # a value that clients only send may be left out as null
+            found += [
+                f"{name}.{key}: {fault}" for key in was["keys"] if (fault := key_fault(was, now, key, wider=wider))
+            ]
             more, less = set(now["required"]) - set(was["required"]), set(was["required"]) - set(now["required"])
             changed = less if name in RECEIVED else more
             found += [f"{name}.{key}: whether it is required has changed" for key in sorted(changed)]
     return found
 
 
-def key_fault(was: Json, now: Json, key: str) -> str | None:
+def key_fault(was: Json, now: Json, key: str, *, wider: bool) -> str | None:
     if key not in now["keys"]:
         return "gone"
+    if wider and now["keys"][key] == {"anyOf": [was["keys"][key], {"type": "null"}]}:
+        return None
     return None if holds(was["keys"][key], now["keys"][key]) else "has another type, or a value is gone"
 
 

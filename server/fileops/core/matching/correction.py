@@ -148,7 +148,7 @@ def _by_escapes(content: str, edit: Edit) -> _FoundText | None:
     old, new = to_lf(_unescaped(edit.old_string)), _unescaped(edit.new_string)
     if old in {to_lf(edit.old_string), to_lf(new)}:
         return None
-    if any(escape[0] in content for escape in _ESCAPE.finditer(edit.old_string)):
+    if any(escape in content for escape in {found[0] for found in _ESCAPE.finditer(edit.old_string)}):
         return None
     start = _only(to_lf(content), old)
     if start < 0:

@@ -58,7 +58,7 @@ def is_blank(text: str) -> bool:
 
 
 def apply(text: str, changes: list[Change]) -> str:
-    """Return the text with the changes applied."""
+    """Return the text, which has an object, with the changes applied."""
     root, layout = parse(text), _Layout.of(text)
     splices = [splice for change in _grouped(changes) for splice in _splices(text, root, layout, change)]
     splices += _removals(text, root, changes)
