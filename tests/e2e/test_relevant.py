@@ -278,7 +278,12 @@ def test_refusal_that_shows_the_whole_change_says_that_the_same_call_may_be_sent
         client.begin()
         client.tool("Read", file_path=str(path))
         path.write_text(path.read_text() + "note more\n")
-        call = {"file_path": str(path), "old_string": "note", "new_string": "log", "replace_all": True}
+        call: dict[str, Any] = {
+            "file_path": str(path),
+            "old_string": "note",
+            "new_string": "log",
+            "replace_all": True,
+        }
         refused = client.tool("Edit", **call)
         assert "you can send the same call again if it is still right" in texts_of(refused)[1]
         assert client.tool("Edit", **call)["isError"] is False

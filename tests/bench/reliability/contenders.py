@@ -30,7 +30,7 @@ from bench.reliability.scenario import (
 MCP_FILESYSTEM = "@modelcontextprotocol/server-filesystem"
 MCP_FILESYSTEM_VERSION = "2026.8.31"
 CODEX = "@openai/codex"
-CODEX_VERSION = "0.144.3"
+CODEX_VERSION = "0.169.0"
 TESTS = Path(__file__).parents[2]
 _ANSWER_S = 90
 
@@ -74,6 +74,14 @@ class Contender(ABC):
     def call(self, agent: str, path: str, call: Call) -> Said: ...
 
 
+SHARED_TREE = "tree-"  # how the names of its agents begin
+
+
+def process_of(agent: str) -> str:
+    """Return whose process an agent uses: its own in the shared tree; elsewhere they come one after another."""
+    return agent if agent.startswith(SHARED_TREE) else "one"
+
+
 def environment(home: Path) -> dict[str, str]:
     """Variables under which a program finds nothing of this machine's user."""
     folders = {
@@ -94,7 +102,7 @@ def environment(home: Path) -> dict[str, str]:
 
 
 class Small(Contender):
-    """A process for each agent. kind: of bench/reliability/small_tools.py."""
+    """kind: of bench/reliability/small_tools.py."""
 
     splits = True
 
@@ -105,6 +113,7 @@ class Small(Contender):
         self._lock = threading.Lock()
 
     def _process(self, agent: str) -> "subprocess.Popen[str]":
+        agent = process_of(agent)
         with self._lock:
             if agent not in self._processes:
                 self._processes[agent] = subprocess.Popen(
@@ -215,7 +224,7 @@ class McpClient:
 
 
 class McpFilesystem(Contender):
-    """The reference file server of MCP, a process for each agent."""
+    """The reference file server of MCP."""
 
     def __init__(self, home: Path, command: Sequence[str]) -> None:
         super().__init__(f"MCP server-filesystem {MCP_FILESYSTEM_VERSION}", home)
@@ -224,6 +233,7 @@ class McpFilesystem(Contender):
         self._lock = threading.Lock()
 
     def _ask(self, agent: str, tool: str, arguments: Mapping[str, object]) -> Said:
+        agent = process_of(agent)
         with self._lock:
             if agent not in self._clients:
                 self._clients[agent] = McpClient([*self._command, str(self.root)], environment(self.home), self.root)

@@ -5,7 +5,7 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bench.reliability.contenders import Contender
+from bench.reliability.contenders import SHARED_TREE, Contender
 from bench.reliability.host import AGAIN
 from bench.reliability.scenario import EditCall, Task, Tree
 from bench.reliability.tokens import count_shown
@@ -54,7 +54,7 @@ def share(tool: Contender, tree: Tree, folder: Path) -> TreeResult:
 def _work(
     tool: Contender, folder: Path, task: Task, gate: threading.Barrier, result: TreeResult, lock: threading.Lock
 ) -> None:
-    agent, path = f"tree-{task.agent}", str(folder / task.file)
+    agent, path = f"{SHARED_TREE}{task.agent}", str(folder / task.file)
     call = EditCall(task.old, task.new)
     tool.read(agent, path)
     gate.wait()
