@@ -7,6 +7,7 @@ from typing import Literal, NamedTuple
 
 from fileops.core.presentation.phrases import counted, lines_named
 from fileops_client import Review, ReviewChange, ReviewFile
+from fileops_client.values import CellUiExtra
 
 TAB = "    "
 LAST_MINUTE_S = 60.0
@@ -45,8 +46,13 @@ def _visible(char: str) -> str:
 def diff_lines(review: Review | ReviewFile) -> Iterator[DiffLine]:
     """Returns the diff of a review or of one of its files. Each line names its change.
 
-    If the diff omits a long change, the lines of that change follow at the end.
+    If the diff omits a long change, the lines of that change follow at the end. Of a notebook, the lines of each cell
+    are below its name.
     """
+    if review.cells:
+        for cell in review.cells:
+            yield from _lines_of_cell(cell, review.changes)
+        return
     old_line = new_line = 0
     shown: set[str] = set()
     for line in _body(review.diff):
@@ -86,6 +92,27 @@ def _lines_of(change: ReviewChange) -> Iterator[DiffLine]:
     yield DiffLine("@", head, change.id)
     for line in body[1:]:
         yield DiffLine("-" if line[:1] == "-" else "+" if line[:1] == "+" else " ", visible(line[1:]), change.id)
+
+
+def _lines_of_cell(cell: CellUiExtra, changes: Sequence[ReviewChange]) -> Iterator[DiffLine]:
+    of_cell = [change for change in changes if change.cell_id == cell.cell_id]
+    of_several = [change for change in changes if change.cell_id is None]
+    change_id = next((change.id for change in (*of_cell, *of_several)), None)
+    done = "" if cell.kind in {"edit", "source"} else f" · {_DONE[cell.kind]}"
+    removed = f" · {counted(cell.outputs_removed, 'output')} removed" if cell.outputs_removed else ""
+    name = f"cell {cell.cell_id} · {cell.cell_type} · index {cell.index}" if cell.cell_id else "all code cells"
+    yield DiffLine("@", visible(f"{name}{done}{removed}"), change_id)
+    for hunk in cell.hunks:
+        old_line, new_line = hunk.old_start, hunk.new_start
+        for line in hunk.lines:
+            number = old_line if line.kind == "-" else new_line
+            yield DiffLine(line.kind, visible(line.text), None if line.kind == " " else change_id, number)
+            old_line, new_line = old_line + (line.kind != "+"), new_line + (line.kind != "-")
+
+
+_DONE = {
+    "insert": "inserted", "delete": "deleted", "move": "moved", "type": "another type", "clear_outputs": "outputs",
+}  # fmt: skip
 
 
 def _starts(head: str) -> tuple[int, int]:
