@@ -67,7 +67,8 @@ def owners_of_lines(
     """
     story = story_of(steps, present, StepTexts(content_of), undoes or {}, tool_edits=tool_edits, parents=parents)
     result: list[OwnedLines] = []
-    for number, event in enumerate(writers_of_lines(story.vector, present, story.texts, story.undos), 1):
+    carriers = story.undos | story.events_of(carried)
+    for number, event in enumerate(writers_of_lines(story.vector, present, story.texts, carriers), 1):
         entry_id = None if story.entry_ids[event] in carried else story.entry_ids[event]
         if result and result[-1].entry_id == entry_id:
             result[-1] = OwnedLines(result[-1].first_line, result[-1].n_lines + 1, entry_id)

@@ -104,7 +104,6 @@ class Story:
         parents = [parent for parent in parents if parent != data]
         for parent in parents:
             self._learn(parent)
-
         event = len(self.entry_ids)
         self.entry_ids.append(entry_id)
         self.texts.add(data)
@@ -165,7 +164,7 @@ class Story:
         aligned = applied(present, splices, event, self.texts, writes=writes, is_own=is_own)
         if writes or not (aligned.n_written(data) or parents):
             return aligned
-        best = self._best(data, event, aligned, splices, parents)
+        best = self._best(present, data, event, aligned, splices, parents)
         return Aligned(moved(self.vector, best.vector, event), best.written) if is_own and best is not aligned else best
 
     def _undone(self, undone: frozenset[int], data: bytes, event: int) -> Vector:
@@ -183,9 +182,18 @@ class Story:
             self.go_to(present)
 
     def _best(
-        self, data: bytes, event: int, aligned: Aligned, splices: Sequence[Splice], parents: Collection[bytes]
+        self,
+        present: Vector,
+        data: bytes,
+        event: int,
+        aligned: Aligned,
+        splices: Sequence[Splice],
+        parents: Collection[bytes],
     ) -> Aligned:
-        """Return the alignment that leaves least text to the event. The present content comes first."""
+        """Return the alignment that leaves least text to the event. The present content comes first.
+
+        Args: splices: from the content of the present vector. aligned: what they make of it.
+        """
         best, fewest = aligned, aligned.n_written(data)
         lines = self._lines.of(data)
         if (closest := self._closest(lines)) is not None:
@@ -195,9 +203,9 @@ class Story:
                 if other.n_written(data) <= fewest:  # all of the known content is there again, beside new text
                     best, fewest = other, other.n_written(data)
         vectors = [*map(self._known.get, map(content_digest, parents)), *self._nearest(lines)]
-        donors = [Donor(self.vector, vector, data, self.texts) for vector in vectors if vector is not None]
+        donors = [Donor(present, vector, data, self.texts) for vector in vectors if vector is not None]
         if donors and (fewest or parents):
-            other = applied(self.vector, splices, event, self.texts, donors=donors)
+            other = applied(present, splices, event, self.texts, donors=donors)
             if (other.n_written(data), other.n_removed(event)) < (fewest, best.n_removed(event)):
                 best = other
         return best

@@ -7,11 +7,11 @@ from fileops.core.story.spans import OLDER, Texts, Vector
 from fileops.core.text import detect_format, newline_of
 
 
-def writers_of_lines(vector: Vector, data: bytes, texts: Texts, undos: Collection[int]) -> list[int]:
+def writers_of_lines(vector: Vector, data: bytes, texts: Texts, carriers: Collection[int]) -> list[int]:
     """Return the newest event of a word of each line, top to bottom.
 
-    A removal inside a line counts for the line, unless it is an undo. So do blanks, unless an undo wrote them. An empty
-    line after the final newline is none.
+    A removal inside a line counts for the line, and so do blanks, but not those of carriers: undos, and events that
+    only bring text. An empty line after the final newline is none.
     """
     fmt = detect_format(data)
     newline = newline_of(fmt)
@@ -26,13 +26,13 @@ def writers_of_lines(vector: Vector, data: bytes, texts: Texts, undos: Collectio
             text = texts.of(span)
             is_in_line = text == newline or (newline not in text and not is_blank(text, fmt))
             if lines[n].start < at and is_in_line:
-                owners[n] = max(owners[n], *(event for event in span.removers if event not in undos), OLDER)
+                owners[n] = max(owners[n], *(event for event in span.removers if event not in carriers), OLDER)
             continue
         at += span.n_bytes
-        if span.writer in undos and is_blank(texts.of(span), fmt):
-            continue
         m = n
         while m < len(lines) and lines[m].start < at:
-            owners[m] = max(owners[m], span.writer)
+            part = data[max(lines[m].start, at - span.n_bytes) : min(lines[m].stop, at)]
+            if span.writer not in carriers or not is_blank(part, fmt):
+                owners[m] = max(owners[m], span.writer)
             m += 1
     return owners
