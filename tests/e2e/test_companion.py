@@ -500,3 +500,35 @@ async def test_what_one_subagent_has_read_the_other_has_not(
     refused = await other.write(path, TEXT.replace("line 20\n", "other 20\n"))
     assert refused.reason is not None and "+one 3" in refused.reason
     assert (await host.write(path, "whole\n")).reason is not None  # the main agent has read nothing
+
+
+# --- an older text over fresh lines --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("is_older", [True, False])
+async def test_older_text_that_another_program_writes_over_fresh_lines_is_told_and_taken_back(
+    daemon: SharedDaemon, project: Path, person: LspClient, *, is_older: bool
+) -> None:
+    """Such as an editor that saves by itself what it had read before the agent's edit."""
+    path = project / "a.txt"
+    agent = await daemon.host(project, "claude-code", hints={"session": "s2"}, further_tools=["Undo"])
+    await agent.tool("Read", file_path=str(path))
+    edited = await agent.tool("Edit", file_path=str(path), old_string="line 3\n", new_string="mine 3\n")
+    assert not edited.get("isError"), edited
+    mine, theirs = path.read_text(), TEXT.replace("line 20\n", "typed 20\n")
+    path.write_text(theirs if is_older else mine.replace("line 20\n", "typed 20\n"))
+    async with asyncio.timeout(PATIENCE_S):
+        while True:
+            if (await author(person, path))["by"]["kind"] == "outside":
+                break
+            await asyncio.sleep(0.02)
+    read = await agent.tool("Read", file_path=str(project / "a.txt"), limit=1)
+    said = "\n".join(item["text"] for item in read["content"])
+    assert ("wrote an older text over 1 line of your edit" in said) is is_older
+    if is_older:
+        loss_id = said.partition("fileops-server undo ")[2].partition("`")[0]
+        undone = await agent.tool("Undo", edit_id=loss_id)
+        assert not undone.get("isError"), undone
+        assert path.read_text() == mine.replace("line 20\n", "typed 20\n")
+        warned = [params["message"] for method, params in person.notifications if method == "window/showMessage"]
+        assert any(loss_id in message for message in warned)

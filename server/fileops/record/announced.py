@@ -207,6 +207,13 @@ class AnnouncedWrites:
                 self._drop(write)
 
 
+def is_older_text(before: bytes, edited: bytes, written: bytes) -> bool:
+    """Return whether a text was made of the content before an edit: without what that added, with what it removed."""
+    old, new, found = set(_lines(before)), set(_lines(edited)), set(_lines(written))
+    added, removed = new - old, old - new
+    return bool(added) and added.isdisjoint(found) and removed <= found
+
+
 def _is_same(write: AnnouncedWrite, announced: Announced) -> bool:
     known = write.announced
     return (known.session_id, known.call_id) == (announced.session_id, announced.call_id)

@@ -52,6 +52,7 @@ from fileops.model.files import FolderEvent, Snapshot, Stamp
 from fileops.model.internal_errors import WatchError
 from fileops.model.record import (
     ByPerson,
+    BySession,
     Command,
     Entry,
     FaultKind,
@@ -67,7 +68,7 @@ from fileops.platform.regular_files import NotReadable, read_regular
 from fileops.platform.steady_clock import steady_time
 from fileops.ports import EventStream
 from fileops.record import git
-from fileops.record.announced import MAX_BYTES, AnnouncedWrite, AnnouncedWrites, Content
+from fileops.record.announced import MAX_BYTES, AnnouncedWrite, AnnouncedWrites, Content, is_older_text
 from fileops.record.attribution import Save
 from fileops.record.command_windows import CommandWindows, OpenCommands, covers
 from fileops.record.content import ReadFile, TextOf, Unreadable, is_secret, kept_ns, kind_of_content, read_file
@@ -98,6 +99,8 @@ _BLOB_BYTES_AT_ONCE = 16 << 20  # besides those of the current batch
 _STORED_AT_ONCE = 500  # files of which is stored what is known, in one transaction
 _WRITTEN_AT_ONCE = 8  # entries, before messages and events are read again
 MAX_FOLDERS = 200
+FRESH_S = 60.0  # in which a program that saves by itself may write a text that it read before an agent's edit
+MAX_FRESH = 100
 _MAX_NESTED = 20  # repositories in one folder
 _SETTLED_WITHIN_S = 5.0  # a recorder busy for longer is not waited for
 _DRAINED_WITHIN_S = 1.0  # the same if it waits for a disk: see drain
@@ -224,6 +227,10 @@ class Recorder:
         self.on_observed: Callable[[str, ChangeKind], None] = lambda _path, _kind: None
         self.text_of: TextOf = lambda _path, data: data  # see content.read_file; set before `start`
         self.announced: AnnouncedWrites | None = None  # writes that hosts' own tools are about to make
+        # Called in the recorder's thread when another program has written an older text over an agent's fresh lines,
+        # with the agent's commit and that text. Returns a sentence for the person, or None.
+        self.on_overwritten: Callable[[Commit, bytes], str | None] = lambda _commit, _content: None
+        self._fresh: dict[str, tuple[float, Commit]] = {}  # the newest edit by a session of each file, and when
         self._documents, self._warn, self._now, self._wall = documents, warn, now, wall
         self._lock = threading.Lock()
         self._messages: deque[Callable[[], None]] = deque()
@@ -1463,6 +1470,8 @@ class Recorder:
         data = None if found is None else found.data
         dropped_by = self._dropped_by.pop(path, None)
         change = self._observed(folder, path, touch, before, after, data, typed_by=dropped_by, names=names)
+        if data is not None and not (documents or change.commands or touch.is_beside_git):
+            self._look_for_overwritten(folder, path, before, data)
         if before is not None and found is not None and self._took_name(folder, path, touch, before, found):
             self._queue_change(folder, replace(change, after=None, after_data=None))
             self._took_names.append((folder, replace(change, before=None)))
@@ -1473,6 +1482,20 @@ class Recorder:
             self._queue_change(folder, replace(change, after=known, after_data=known_data))
             change = replace(change, before=known)
         self._queue_change(folder, change)
+
+    def _look_for_overwritten(self, folder: Folder, path: str, before: Known | None, data: bytes) -> None:
+        """Report an older text that another program, such as an editor that saves by itself, wrote over fresh lines.
+
+        Not what a person typed in an attached editor, a command or git: they knew the lines, or are undone otherwise.
+        """
+        fresh = self._fresh.pop(path, None)
+        if fresh is None or before is None or self._now() - fresh[0] > FRESH_S:
+            return
+        commit = fresh[1]
+        if before.digest == commit.after.digest and is_older_text(commit.before.data, commit.after.data, data):
+            sentence = self.on_overwritten(commit, data)
+            if sentence is not None:
+                self._warn(sentence, folder.root)
 
     def _announced_commit(
         self, folder: Folder, path: str, before: Known | None, found: ReadFile | None
@@ -1737,6 +1760,11 @@ class Recorder:
             else:
                 known_in.files[path] = after
 
+        self._fresh.pop(path, None)
+        if isinstance(edit.by, BySession) and edit.before.exists and edit.after.exists and not edit.is_undo:
+            self._fresh[path] = (self._now(), edit)
+            while len(self._fresh) > MAX_FRESH:
+                del self._fresh[next(iter(self._fresh))]
         entry = self._writer.own(edit, before, after)
         others = () if known_in is None or after is None else self._changed_names(known_in, edit, after)
 

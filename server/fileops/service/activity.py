@@ -24,6 +24,8 @@ class ActivityLog:
         self._unanswered: dict[SessionName, list[str]] = {}
         # For each session, how many of its changes a person undid, by the reason given ("" for none).
         self._rewound: dict[SessionName, dict[str, int]] = {}
+        # For each session, sentences about its lines over which another program wrote. Noted on any thread.
+        self._overwritten: dict[SessionName, list[str]] = {}
 
     def note_read(self, session_id: SessionName, file_path: str, at: float) -> None:
         known = self._known(session_id, file_path)
@@ -57,6 +59,15 @@ class ActivityLog:
         """Return how many of the session's changes a person has undone since the last call, by reason."""
         return self._rewound.pop(session_id, {})
 
+    def note_overwritten(self, session_id: SessionName, text: str) -> None:
+        """Record what the session should know of lines that another program has removed. Call it on any thread."""
+        texts = self._overwritten.setdefault(session_id, [])
+        if len(texts) < MAX_UNANSWERED:
+            texts.append(text)
+
+    def take_overwritten(self, session_id: SessionName) -> list[str]:
+        return self._overwritten.pop(session_id, [])
+
     def files(self, session_id: SessionName) -> tuple[SessionFile, ...]:
         """Return the files, least recently touched first."""
         files = self._sessions.get(session_id)
@@ -70,6 +81,7 @@ class ActivityLog:
         self._sessions.pop(session_id, None)
         self._unanswered.pop(session_id, None)
         self._rewound.pop(session_id, None)
+        self._overwritten.pop(session_id, None)
 
     def _known(self, session_id: SessionName, file_path: str) -> SessionFile:
         files = self._sessions.get(session_id)

@@ -11,6 +11,9 @@ from msgspec.structs import replace
 
 from fileops.concurrency.path_locks import PathLocks
 from fileops.concurrency.workers import SharedWorkers
+from fileops.core.presentation.companion_texts import overwritten_for_person, overwritten_text
+from fileops.model.commits import Commit
+from fileops.model.record import BySession
 from fileops.model.sessions import SessionName
 from fileops.ports import Clock, FileSystem
 from fileops.record.announced import AnnouncedWrites
@@ -19,6 +22,7 @@ from fileops.service.activity import ActivityLog
 from fileops.service.answers.syntax import SyntaxChecker
 from fileops.service.client.unreadable import RuleBook
 from fileops.service.commit import Committer
+from fileops.service.companion.overwritten import merged_over
 from fileops.service.diagnosis import Diagnosis
 from fileops.service.edit_history import EditHistory
 from fileops.service.hub.modes import SessionModes
@@ -81,6 +85,7 @@ class Workspace:
         self.announced = AnnouncedWrites(history.keep)  # writes that hosts' own tools are about to make
         if recorder is not None:
             recorder.announced = self.announced
+            recorder.on_overwritten = self._note_overwritten
         if recorder is not None and diagnosis is not None:
             recorder.on_observed = diagnosis.note_observed
         self.edit_history = EditHistory(fs=fs, history=history)
@@ -108,6 +113,17 @@ class Workspace:
         self.on_keeping: Callable[[Iterable[str]], None] = lambda _paths: None
         # Waits until everything written so far is in the record of a shared daemon.
         self.settle_record: Callable[[], None] = _nothing if recorder is None else recorder.settle
+
+    def _note_overwritten(self, commit: Commit, content: bytes) -> str | None:
+        """Keep an agent's fresh lines over which an older text was written, and tell its session of them."""
+        path = commit.before.path
+        merged = merged_over(commit, content)
+        loss = self.announced.note_loss(path, commit.before.data, commit.after.data, content, merged)
+        if loss is None or merged is None:
+            return None
+        self.activity.note_overwritten(commit.session_id, overwritten_text(path, loss.lines, loss.loss_id))
+        agent = commit.by.label if isinstance(commit.by, BySession) else "an agent"
+        return overwritten_for_person(path, len(loss.lines), agent, loss.loss_id)
 
     def committer_of(self, umask: int | None, label_of: Callable[[SessionName], str]) -> Committer:
         """Return the committer for one client. Args: see Committer."""

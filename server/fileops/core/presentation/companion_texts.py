@@ -123,6 +123,21 @@ def loss_for_person(path: str, n_lines: int, agent: str, loss_id: str, *, can_be
     return f"{text}; `fileops-server undo {loss_id}` brings them back." if can_be_restored else f"{text}."
 
 
+def overwritten_text(path: str, lines: Sequence[str], loss_id: str) -> str:
+    shown = "\n".join(lines[:MAX_LOST_LINES])
+    return (
+        f"Another program wrote an older text over {_n_lines(len(lines))} of your edit of {path}. The lines:\n{shown}\n"
+        f"To bring them back beside what it wrote: `fileops-server undo {loss_id}`, or Undo with this edit_id."
+    )
+
+
+def overwritten_for_person(path: str, n_lines: int, agent: str, loss_id: str) -> str:
+    return (
+        f"Another program wrote an older text of {path} over {_n_lines(n_lines)} of {agent}. "
+        f"`fileops-server undo {loss_id}` brings them back."
+    )
+
+
 def _n_lines(n: int) -> str:
     return "1 line" if n == 1 else f"{n} lines"
 

@@ -338,10 +338,11 @@ class ClientHistory:
         return result
 
     def take_notices(self, session_id: SessionName) -> list[str]:
-        """Return what a session should know about people's rewinds. Each is returned once."""
+        """Return what a session should know about people's rewinds and overwritten lines. Each is returned once."""
         by_reason = self._workspace.activity.take_rewound(session_id)
         label = self._client.label_of(session_id)
-        return [rewound_text(n_changes, label, reason) for reason, n_changes in by_reason.items()]
+        rewound = [rewound_text(n_changes, label, reason) for reason, n_changes in by_reason.items()]
+        return [*rewound, *self._workspace.activity.take_overwritten(session_id)]
 
     async def newest_turn(self, session_id: SessionName) -> str | None:
         """Return the session's newest turn that has changes to undo; None if there is none or nothing is recorded.
