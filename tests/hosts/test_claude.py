@@ -232,4 +232,4 @@ def test_sessions_that_edit_one_file_at_once_are_notified_of_each_other(here: Pl
     assert path.read_text(encoding="utf-8") == CODE.replace("line 2\n", "first\n").replace("line 11\n", "second\n")
     assert "has been updated" in first.results[1].text
     assert "has been updated" in second.results[1].text
-    assert "+first" in second.results[1].text
+    assert "Others have changed line 2 since you read it" in second.results[1].text

@@ -117,9 +117,10 @@ def steps(project: Path, host: Host) -> dict[str, Step]:
             before=lambda: (code.write_text(CODE.replace("line 2\n", "line  2\n"), encoding="utf-8"), None)[1],
         ),
         "edit after the formatter": Call(
-            "Edit", {"file_path": str(code), "old_string": "line  2", "new_string": "line two"}
+            "Edit", {"file_path": str(code), "old_string": "line 4\n", "new_string": "line four\n"}
         ),
-        "misquoted edit": Call("Edit", {"file_path": str(code), "old_string": "  line 12", "new_string": "twelve"}),
+        "read after the formatter": Call("Read", {"file_path": str(code)}),
+        "misquoted edit": Call("Edit", {"file_path": str(code), "old_string": "Line 12", "new_string": "twelve"}),
         "unread edit": Call("Edit", unread_edit),
         "the same edit again": Call("Edit", unread_edit),
         "read of functions": Call("Read", {"file_path": str(twice)}),
@@ -178,26 +179,26 @@ def test_host_offers_all_tools_immediately(story: Story) -> None:
 def test_host_forwards_a_read_and_an_edit(story: Story) -> None:
     assert "1→hello x" in story.results["read"].text
     assert "has been updated" in story.results["edit"].text
-    assert "1→hello y" in story.results["edit"].text
+    assert "The file has been updated: line 1." in story.results["edit"].text
 
 
 def test_edit_after_foreign_change_is_refused_and_reports_the_change(story: Story) -> None:
     refusal = story.results["refused edit"].text
     assert REFUSED in refusal
     notice = refusal[refusal.index(REFUSED) + len(REFUSED) :]
-    assert "changed on disk since you last read it" in notice
-    assert "hello foreign" in notice
+    assert "1→hello foreign" in notice
+    assert "Changed by another program." in notice
 
 
 def test_agent_reads_again_and_edits_the_other_agents_text(story: Story) -> None:
     assert "1→hello foreign" in story.results["second read"].text
-    assert "1→hello again" in story.results["second edit"].text
+    assert "The file has been updated: line 1." in story.results["second edit"].text
 
 
 def test_agent_with_a_formatter_needs_no_second_read(story: Story) -> None:
     beside = story.results["edit beside the formatter"].text
     assert "has been updated" in beside
-    assert "Other lines of" in beside and "+line  2" in beside
+    assert "Others have changed line 2 since you read it; that is kept." in beside
     assert "has been updated" in story.results["edit after the formatter"].text
 
 
