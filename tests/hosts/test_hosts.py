@@ -120,7 +120,9 @@ def steps(project: Path, host: Host) -> dict[str, Step]:
             "Edit", {"file_path": str(code), "old_string": "line 4\n", "new_string": "line four\n"}
         ),
         "read after the formatter": Call("Read", {"file_path": str(code)}),
-        "misquoted edit": Call("Edit", {"file_path": str(code), "old_string": "Line 12", "new_string": "twelve"}),
+        "misquoted edit": Call(
+            "Edit", {"file_path": str(code), "old_string": "  line 11\n line 12", "new_string": "twelve"}
+        ),
         "unread edit": Call("Edit", unread_edit),
         "the same edit again": Call("Edit", unread_edit),
         "read of functions": Call("Read", {"file_path": str(twice)}),
