@@ -19,7 +19,7 @@ from support.warm_start import POOL, install
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # Shared daemons keep a record of changes: that of a test is not the user's, nor that of another process of tests.
-_STATE = tempfile.TemporaryDirectory(prefix="fileops-state-")
+_STATE = tempfile.TemporaryDirectory(prefix="fileops-state-", ignore_cleanup_errors=True)
 os.environ["XDG_STATE_HOME"] = _STATE.name
 
 # Parts of the suite by the beginning of their tests' names, those that take longest first, with the mark of each.
@@ -98,6 +98,12 @@ def pytest_runtest_makereport(
     if report.failed and call.duration >= FULL_S and not item.nodeid.startswith(tuple(GROUPS)):
         shrink_patience()
     return report
+
+
+def pytest_unconfigure() -> None:
+    """A worker of pytest-xdist ends without the functions of `atexit`."""
+    POOL.end()
+    _STATE.cleanup()
 
 
 @pytest.fixture(autouse=True)

@@ -9,7 +9,6 @@ of coverage every start at all.
 """
 
 import array
-import atexit
 import ctypes
 import inspect
 import json
@@ -63,7 +62,7 @@ class _Server:
 
     @classmethod
     def started(cls, environ: Environment) -> "_Server":
-        folder = tempfile.TemporaryDirectory(prefix="fileops-fork-")
+        folder = tempfile.TemporaryDirectory(prefix="fileops-fork-", ignore_cleanup_errors=True)
         address = os.path.join(folder.name, "s")
         with socket.socket(socket.AF_UNIX) as listening:
             listening.bind(address)
@@ -144,8 +143,8 @@ class _Pool:
 
     def end(self) -> None:
         if os.getpid() == self._owner:
-            for server in self._servers.values():
-                server.end()
+            while self._servers:
+                self._servers.popitem()[1].end()
 
     def start_child(
         self, argv: Sequence[str], environ: Environment, cwd: str, fds: Mapping[int, int], *, is_leader: bool
@@ -203,7 +202,6 @@ def install() -> None:
     if not is_wanted():
         return
     POOL.begin()
-    atexit.register(POOL.end)
     popen: Any = subprocess.Popen  # the method is private: the same from Python 3.11 to 3.14
     real_start = popen._execute_child
     signature = inspect.signature(real_start)
