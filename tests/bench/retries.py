@@ -521,7 +521,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="fileops-retries-") as folder:
         root = Path(folder).resolve()
         options = ("--root", str(root), "--max-read-bytes", "1000000", *arguments.options.split())
-        with mcp_client(root, *options) as client:
+        with mcp_client(root, "--correction", "off", *options) as client:
             client.begin()
             agent = Agent(client, root)
             histories = [list(hunks_of(history)) for history in arguments.histories]
