@@ -109,7 +109,7 @@ class Committer(Struct, frozen=True, kw_only=True):
         with self._announced(planned.paths), umask.of_client(self.umask):
             committed = self._write(planned, CommitGuard(token, note))
         commit = self._recorded(planned, committed, session_id=session_id, set_id=set_id, time=self._now())
-        if self.diagnose is not None:
+        if self.diagnose is not None and not planned.plan.cells:  # no language server reads a notebook's JSON
             self.diagnose((commit,))
         return commit
 
@@ -144,7 +144,7 @@ class Committer(Struct, frozen=True, kw_only=True):
             for each, outcome in zip(planned, committed, strict=True)
         )
         if self.diagnose is not None:
-            self.diagnose(commits)
+            self.diagnose(tuple(commit for commit in commits if not commit.plan.cells))
         return commits
 
     def note_unchanged(self, planned: PlannedCommit, *, session_id: SessionName) -> None:
