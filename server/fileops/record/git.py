@@ -9,6 +9,7 @@ import os
 import stat
 import struct
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 
 from msgspec import Struct
 
@@ -17,6 +18,7 @@ from fileops.platform.regular_files import NotReadable, read_regular
 from fileops.record.content import MAX_BYTES
 from fileops.record.git_process import GitFailed, answering, ask
 
+MAX_WORK_TREES = 50  # linked ones that are looked at
 MAX_INDEX_BYTES = 128 << 20  # enough for a million files
 MAX_ATTRIBUTE_BYTES = 1 << 20
 _MAX_ANSWER_LINE = 5000  # an answer may repeat a path
@@ -114,6 +116,22 @@ def is_top(folder: str) -> bool:
     """
     entry = os.path.join(folder, ".git")
     return os.path.isfile(entry) or os.path.lexists(os.path.join(entry, "HEAD"))
+
+
+def linked_work_trees(repository: Repository) -> list[str]:
+    """Return the top folders of linked work trees inside this one, also ignored ones: gitrepository-layout(5)."""
+    folder = os.path.join(repository.git_folder, "worktrees")
+    try:
+        names = os.listdir(folder)
+    except OSError:  # there are none
+        return []
+    found: list[str] = []
+    for name in names[:MAX_WORK_TREES]:
+        with suppress(OSError, NotReadable):
+            top = os.path.dirname(os.fsdecode(read_regular(os.path.join(folder, name, "gitdir"), 8192).rstrip(b"\n")))
+            if is_inside(repository.root, top) and os.path.realpath(top) == top and is_top(top):
+                found.append(top)
+    return found
 
 
 def find_repository(root: str) -> Repository | None:

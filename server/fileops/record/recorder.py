@@ -1048,6 +1048,7 @@ class Recorder:
             self._guard(folder.root, lambda folder=folder: self._look_at_root(folder))
             if folder.repository is not None:
                 self._guard(folder.root, lambda folder=folder: self._look_at_index(folder))
+                self._guard(folder.root, lambda folder=folder: self._look_for_work_trees(folder))
 
     def _look_at_staging(self, roots: Sequence[str] | None = None) -> None:
         """Note what was staged, and whether a command was running. roots: check only these; None: all."""
@@ -1088,6 +1089,13 @@ class Recorder:
                 self._begin_apart(path)
             else:
                 self._ask_disk(folder.root, lambda: folder.enters(path))  # this also notes it as nested
+
+    def _look_for_work_trees(self, folder: Folder) -> None:
+        """Record linked work trees that git ignores, as hosts keep them; others were found with the folder's files."""
+        if (repository := folder.repository) is not None:
+            for top in self._ask_disk(folder.root, lambda: git.linked_work_trees(repository)):
+                if top != folder.root:
+                    self._record_nested(folder, top)
 
     def _look_at_index(self, folder: Folder) -> None:
         index = self._ask_disk(folder.root, folder.rewritten_index)
