@@ -170,7 +170,7 @@ class EmbeddedConfig(ClientServerConfig):
     """A session whose server runs in this process, over a socket pair. For tests that are not about the process."""
 
     async def start(self, devtools: str | None = None) -> Any:
-        client = self.client_factory()
+        client: Any = self.client_factory()  # what pygls starts a process with is private
         ours, theirs = socket.socketpair()
         for end in (ours, theirs):
             end.setblocking(False)
