@@ -14,8 +14,8 @@ VISITOR = "A line that another program wrote."
 UNFORMATTED = b"""\
 import sys
 
-def mean( numbers ):
-    total = sum(numbers)
+def mean(numbers):
+    total = sum( numbers )
     count = len(numbers)
     if count == 0:
         return None
