@@ -53,7 +53,6 @@ def event(tool: str, path: str = "/p/a.py", name: str = "PreToolUse") -> str:
         ("codex", event("Write"), WRITE),
         ("codex", event("Bash"), LET_THROUGH),
         ("opencode", event("bash"), LET_THROUGH),
-        ("opencode", event("edit"), LET_THROUGH),
     ],
 )
 def test_hook_would_refuse_built_in_tools_only(host: str, stdin: str, reason: str | None) -> None:
@@ -106,15 +105,20 @@ def test_hook_shows_the_person_what_our_tools_changed(
 
 
 @pytest.mark.parametrize(
-    ("tool", "reason"),
+    ("host", "before", "tool", "reason"),
     [
-        ("replace", "Use mcp_fileops_Edit."),
-        ("write_file", "Use mcp_fileops_Write."),
-        ("read_file", "Use mcp_fileops_Read."),
+        ("gemini", "BeforeTool", "replace", "Use mcp_fileops_Edit."),
+        ("gemini", "BeforeTool", "write_file", "Use mcp_fileops_Write."),
+        ("gemini", "BeforeTool", "read_file", "Use mcp_fileops_Read."),
+        ("opencode", "PreToolUse", "edit", "Use fileops_Edit."),
+        ("opencode", "PreToolUse", "write", "Use fileops_Write."),
+        ("opencode", "PreToolUse", "apply_patch", "Use fileops_Edit."),
+        ("opencode", "PreToolUse", "multiedit", "Use fileops_MultiEdit."),
+        ("opencode", "PreToolUse", "read", "Use fileops_Read."),
     ],
 )
-def test_hook_of_gemini_refuses_in_geminis_form(tool: str, reason: str) -> None:
-    assert hook.answer_to("gemini", json.loads(event(tool, name="BeforeTool"))) == {
+def test_hook_of_gemini_and_opencode_refuses_in_their_form(host: str, before: str, tool: str, reason: str) -> None:
+    assert hook.answer_to(host, json.loads(event(tool, name=before))) == {
         "decision": "deny",
         "reason": reason,
     }

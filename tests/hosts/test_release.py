@@ -35,6 +35,7 @@ from hosts.hosts import (
 )
 from hosts.scripted_model import Call, CallOfHost, Say, ScriptedModel, Step
 from hosts.test_hosts import placed, started
+from support import daemon_process
 from support.patience import PATIENCE_S
 from support.release import build_release, file_of
 
@@ -148,7 +149,12 @@ def test_installed_package_edits_and_keeps_other_edits_out(
     edit = {"file_path": str(path), "old_string": "hello x", "new_string": "hello y"}
     script = [Call("Read", {"file_path": str(path)}), Call("Edit", edit), own_edit(path), Say("ALL-DONE")]
     model = ScriptedModel(script)
-    with placed(tmp_path, model) as place, started(install(dist, place), place) as (process, log):
+    # A shared daemon: only there does a hook know whether the session has our tools.
+    with (
+        daemon_process.place() as daemon,
+        placed(tmp_path, model, daemon=daemon) as place,
+        started(install(dist, place), place) as (process, log),
+    ):
         process.wait(CONVERSATION_S)
         output = log.read_text(encoding="utf-8", errors="replace")
     texts = [result.text for result in model.results]

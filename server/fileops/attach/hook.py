@@ -35,15 +35,16 @@ EDITS = {
     "claude-plugin": {"Edit", "Write", "MultiEdit"},
     "codex": {"apply_patch", "Edit", "Write"},
     "gemini": {"replace", "write_file"},
-    "opencode": set[str](),  # its plugin refuses them
+    "opencode": {"edit", "write", "patch", "apply_patch", "multiedit"},
 }
-WRITES = {"Write": "Write", "write_file": "Write"}  # our equivalent, which all configurations of `mcp config` offer
+# Our equivalents, which all configurations of `mcp config` offer; of other tools that edit it is Edit.
+EQUIVALENTS = {"Write": "Write", "write_file": "Write", "write": "Write", "multiedit": "MultiEdit"}
 READS = {
     "claude": {"Read"},
     "claude-plugin": {"Read"},
     "codex": set[str](),
     "gemini": {"read_file"},
-    "opencode": set[str](),
+    "opencode": {"read"},
 }
 PREFIX = {
     "claude": "mcp__fileops__",
@@ -145,7 +146,7 @@ def answer_to(host: str, event: dict[str, Any], *, has_our_notebooks: bool = Fal
     if not isinstance(tool, str):
         return None
     if tool in EDITS.get(host, ()):
-        return _refusal(host, name, f"Use {PREFIX[host]}{WRITES.get(tool, 'Edit')}.")
+        return _refusal(host, name, f"Use {PREFIX[host]}{EQUIVALENTS.get(tool, 'Edit')}.")
     if has_our_notebooks and tool == "NotebookEdit":
         return _refusal(host, name, f"Use {PREFIX[host]}NotebookEdit.")
     shown_by_host = tuple(end for end in NOT_TEXT if end != ".ipynb") if has_our_notebooks else NOT_TEXT
@@ -220,7 +221,7 @@ def shared_answer(caller: Caller, event: dict[str, Any], deadline: float) -> dic
 
 
 def _refusal(host: str, event: str, reason: str) -> dict[str, Any]:
-    if host == "gemini":
+    if host in {"gemini", "opencode"}:
         return {"decision": "deny", "reason": reason}
     decision = {"hookEventName": event, "permissionDecision": "deny", "permissionDecisionReason": reason}
     return {"hookSpecificOutput": decision}

@@ -396,7 +396,7 @@ def rewind_lines(
     is_partial = rewind.n_undone == 0 and len(rewind.files) > 0
     n_undone = n_changes or rewind.n_undone
     changes = "Parts of changes" if is_partial else counted(n_undone, "change")
-    verb = "would be" if rewind.dry_run else "was" if n_undone == 1 else "were"
+    verb = "would be" if rewind.dry_run else "was" if n_undone == 1 and not is_partial else "were"
     in_files = shown_files(rewind.files)
     yield plain(f"{changes} in {counted(len(in_files), 'file')} {verb} {done}.")
     files: list[Line] = []
