@@ -2,7 +2,7 @@
 
 Pure. Lines are bytes with their line ends. Indentation is what a line begins with, so the enclosing lines of a line are
 those that a reader of most languages would name: the condition, the function, the class, the key. In a file without
-indentation, it is the nearest heading: `[section]`, or `# Title` in Markdown.
+indentation, it is the nearest heading: `[section]`, or `# Title` and `## Title` in Markdown.
 """
 
 import re
@@ -16,7 +16,8 @@ from fileops.model.files import TextFormat
 
 MIN_BLOCK_LINES = 3  # of a block that may have moved
 _CLOSES = re.compile(rb"[\])}]|</|(else|elif|except|finally|end|fi|done|esac)\b")
-_HEADING = re.compile(rb"(\[.*\]|#{1,6} .*)\s*$")
+_HEADING = re.compile(rb"(\[.*\]|#{2,6} .*)\s*$")
+_TITLE = re.compile(rb"# .*\s*$")  # or a comment, of most languages: as a title it has a blank line below
 
 
 def is_blank(line: bytes) -> bool:
@@ -50,8 +51,14 @@ def enclosing(lines: Sequence[bytes], at: int) -> list[int]:
             depth = len(indentation(lines[n]))
         n -= 1
     outermost = found[-1] if found else at
-    heading = next((n for n in range(outermost - 1, -1, -1) if _HEADING.match(lines[n])), None)
+    heading = next((n for n in range(outermost - 1, -1, -1) if _is_heading(lines, n)), None)
     return found if heading is None else [*found, heading]
+
+
+def _is_heading(lines: Sequence[bytes], n: int) -> bool:
+    if _TITLE.match(lines[n]):
+        return n + 1 == len(lines) or is_blank(lines[n + 1])
+    return _HEADING.match(lines[n]) is not None
 
 
 def added_lines(data: bytes, splices: Sequence[Splice], fmt: TextFormat) -> set[bytes]:

@@ -307,6 +307,14 @@ def test_same_line_in_another_section_is_another_place() -> None:
     assert isinstance(replanned(base, swapped, edit("limit = 5", "limit = 9")), Relevance)
 
 
+def test_comment_above_is_no_heading() -> None:
+    present = b"# typed above\n" + FUNCTIONS
+    assert isinstance(replanned(FUNCTIONS, present, edit("b = 2", "b = 7")), Replanned)
+    text = b"# One\n\nhosts\nlimit\nport\n\n# Two\n\nhosts\nlevel\nport\n"
+    swapped = text.replace(b"limit", b"X").replace(b"level", b"limit").replace(b"X", b"level")
+    assert isinstance(replanned(text, swapped, edit("limit", "limits")), Relevance)
+
+
 def test_quote_with_the_indentation_of_before_is_carried_over_a_formatter() -> None:
     present = FUNCTIONS.replace(b"    ", b"  ")
     outcome = replanned(FUNCTIONS, present, edit("    a = 1\n    b = 2\n", "    a = 1\n    if a:\n    b = 7\n"))
