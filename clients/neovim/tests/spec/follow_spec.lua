@@ -46,7 +46,7 @@ local function following()
   world.marked(vim.api.nvim_get_current_buf(), { 5 })
   vim.cmd('Fileops follow ' .. agent.id)
   t.wait(
-    function() return fileops.status() == 'fileops: following ' .. agent.id end,
+    function() return fileops.status():find('following ' .. agent.id, 1, true) end,
     'the agent to be followed'
   )
   return first, second, agent
@@ -74,7 +74,7 @@ t.it('the file that an agent changes is shown at the change, and the way back is
   t.eq({ here(), vim.bo.modified }, { first, true })
   vim.bo.modified = false
   vim.cmd('Fileops follow off')
-  t.eq(fileops.status(), '')
+  t.eq(fileops.status():find('following'), nil)
   settled(agent, second)
   t.eq((here()), first)
 end)
@@ -118,7 +118,7 @@ end)
 t.it('following ends with the session, and without one that is meant nothing begins', function()
   local _, _, agent = following()
   agent:close()
-  t.wait(function() return fileops.status() == '' end, 'the end of following')
+  t.wait(function() return not fileops.status():find('following') end, 'the end of following')
   local info, said = messages.info, {}
   messages.info = function(text) said[#said + 1] = text end
   vim.cmd('Fileops follow nobody')
