@@ -96,7 +96,7 @@ def test_client_of_version_1_is_served(folder: Path) -> None:
     told = json.loads(done.stdout)
     assert told["version"] == "2025-11-25"
     assert told["tools"] == ["Read", "Edit", "MultiEdit", "Undo"]
-    assert told["kinds"] == [["text"], ["text", "text"], ["text"], ["text", "image"]]
+    assert told["kinds"] == [["text"], ["text"], ["text"], ["text", "image"]]
     assert told["errors"] == [False, False, True, False]
     assert len(told["questions"]) == 1
     assert (folder / ".env").read_text() == "one\n2\nthree\n"
