@@ -168,8 +168,8 @@ async function diffsOfVsCode() {
   await setWorkspace({});
   await palette('View: Close All Editors');
   await page.keyboard.press('Control+Shift+G');
-  await row(/Claude Code · /).waitFor();
-  await list.locator('.monaco-list-row', { hasText: 'prices.py' }).first().click();
+  const turn = Number(await row(/Claude Code · /).getAttribute('data-index')); // its file is below it, and not git's
+  await list.locator(`.monaco-list-row[data-index="${turn + 1}"]`, { hasText: 'prices.py' }).click();
   await tab('prices.py (Agent Changes)').waitFor();
   await page.locator('.modified-in-monaco-diff-editor .view-line', { hasText: '(1 + VAT)' }).click();
   const before = disk('prices.py');

@@ -93,6 +93,8 @@ class Recovery:
             return None
         try:
             return NamedFolder(folder, os.fstat(dir_fd).st_ino)
+        except OSError:
+            return None
         finally:
             descriptors.close(dir_fd)
 
