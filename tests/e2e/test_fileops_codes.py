@@ -4,6 +4,7 @@ How a failure comes about, and what its text says, is the business of other test
 """
 
 import asyncio
+import json
 import shutil
 import subprocess
 from pathlib import Path
@@ -55,6 +56,24 @@ async def test_codes_of_reads(tmp_path: Path) -> None:
     async with serving() as client:
         await client.start_session(initialization_options=options)
         assert [code_of(await client.call("read", file_path=path)) for _, path in reads] == [code for code, _ in reads]
+
+
+async def test_codes_of_notebooks(tmp_path: Path) -> None:
+    path, torn = tmp_path / "study.ipynb", tmp_path / "torn.ipynb"
+    cells: list[dict[str, Any]] = [{"cell_type": "markdown", "id": "intro", "metadata": {}, "source": ["# Title"]}]
+    path.write_text(json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}))
+    torn.write_text('{"cells": [')
+    async with serving() as client:
+        await client.start_session()
+        for each in (path, torn):
+            await client.call("read", file_path=str(each))
+        wanted = [
+            ("no_cell", path, {"kind": "delete", "cell_id": "other"}),
+            ("cell_conflict", path, {"kind": "clear_outputs", "cell_id": "intro"}),
+            ("notebook_invalid", torn, {"kind": "delete", "cell_id": "intro"}),
+        ]
+        for code, each, step in wanted:
+            assert code_of(await client.call("editNotebook", file_path=str(each), cells=[step])) == code
 
 
 async def test_codes_of_edits(tmp_path: Path) -> None:

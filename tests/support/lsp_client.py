@@ -177,14 +177,20 @@ class EmbeddedConfig(ClientServerConfig):
         client._server = _Embedded(theirs)
         reader, writer = await asyncio.open_connection(sock=ours, limit=1 << 26)
         client.protocol.set_writer(writer)
-        reading = run_async(
-            stop_event=client._stop_event,
-            reader=reader,
-            protocol=client.protocol,
-            logger=logging.getLogger(__name__),
-            error_handler=client.report_server_error,
-        )
-        client._async_tasks.append(asyncio.create_task(reading))
+
+        async def read() -> None:
+            try:
+                await run_async(
+                    stop_event=client._stop_event,
+                    reader=reader,
+                    protocol=client.protocol,
+                    logger=logging.getLogger(__name__),
+                    error_handler=client.report_server_error,
+                )
+            finally:
+                writer.close()
+
+        client._async_tasks.append(asyncio.create_task(read()))
         return client
 
 

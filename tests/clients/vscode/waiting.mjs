@@ -53,7 +53,8 @@ async function aQueueByOneKey() {
       const decided = Promise.all(calls).then(results => (isDecided = true, results));
       await until(async () => {
         await pressKeyOf('reject'); // may be too early for the next review: then it does nothing
-        if (await reasonBox.isVisible()) await page.keyboard.press('Enter');
+        // Into the box, not where the keyboard is: if it has gone, that is the next review, and gets a line end.
+        if (await reasonBox.isVisible()) await reasonBox.press('Enter', { timeout: 1000 }).catch(() => undefined);
         await new Promise(resolve => setTimeout(resolve, delay));
         return isDecided;
       }, 'all are decided by the one key', 30_000);
