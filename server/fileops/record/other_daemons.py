@@ -36,6 +36,7 @@ from fileops.record.store import RecordStore
 
 SAME_CHANGE_S = 5.0  # between the reads of two daemons; one may be delayed
 _N_LOOKED_AT = 20  # entries of a file, to find an edit of this daemon
+_LATE_S = 1.0  # after a write, until its daemon knows the time of the edit
 _CLOCK_S = 0.01  # the stamp of a file has the time of the kernel's last tick
 
 Relation = Literal["same", "later", "before"]
@@ -121,7 +122,10 @@ def _observed_by_others(store: RecordStore, entry: Entry) -> Sequence[Entry]:
         return ()  # the edit follows it; an undo brings back what an earlier entry left
     for n, other in enumerate(newest):
         is_observed = other.evidence != "commit" and not other.undoes and other.undone_by is None
-        is_recent = other.time >= entry.time - SAME_CHANGE_S and not store.is_earlier(other)
+        # A daemon may open the record only with its first edit, and others may have observed that before. What is as
+        # new as the edit is therefore no entry of a former daemon, although it was there first.
+        is_new = other.time >= entry.time - _LATE_S or not store.is_earlier(other)
+        is_recent = is_new and other.time >= entry.time - SAME_CHANGE_S
         if other.recorder == store.recorder or not is_observed or not is_recent:
             return newest[:n]
     return newest

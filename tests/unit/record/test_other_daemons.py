@@ -1,5 +1,8 @@
 """What several daemons with one record make of one change."""
 
+from contextlib import closing
+from pathlib import Path
+
 import pytest
 
 from fileops.model.digest import content_digest
@@ -110,6 +113,18 @@ def test_own_edit_takes_its_part_of_what_another_daemon_observed(
     names = {version(content): content for content in ("older", "old", "new", "newer")}
     assert [(entry.by, names[entry.before], names[entry.after]) for entry in reversed(found)] == wanted
     store.close()
+
+
+def test_edit_that_others_observed_before_the_record_was_opened_is_one_entry(tmp_path: Path) -> None:
+    """A private daemon opens the record with its first edit."""
+    with closing(RecordStore(str(tmp_path))) as others:
+        for content in ("old", "new"):
+            others.put(content.encode())
+        others.append(entry_of("old", "new", recorder="other"), contents_of("old", "new"))
+        with closing(RecordStore(str(tmp_path))) as store:
+            put_own(store, entry_of("old", "new", by=AGENT, at=AT + 0.1, evidence="commit"), contents_of("old", "new"))
+        found, _ = others.entries(LogQuery())
+    assert [entry.by for entry in found] == [AGENT]
 
 
 def test_undo_that_brings_back_what_another_daemon_observed_leaves_that_entry() -> None:
