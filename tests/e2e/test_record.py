@@ -400,7 +400,7 @@ async def test_damaged_record_is_put_aside_and_a_new_one_begins(folder: Path, st
 async def test_record_that_is_damaged_while_it_is_used_begins_again_and_records(
     daemon: SharedDaemon, folder: Path, state_home: Path
 ) -> None:
-    """S14: the damage is met long after the start, by queries and by the recorder."""
+    """The damage is met long after the start, by queries and by the recorder."""
     editor = await daemon.editor(folder)
     await recording(editor, folder)
     (folder / "a.py").write_text("before\n")

@@ -155,7 +155,7 @@ async def test_undo_under_one_name_is_no_change_of_the_next_command(
 async def test_command_that_links_a_file_and_changes_it_is_undone(
     daemon: SharedDaemon, editor: LspClient, folder: Path
 ) -> None:
-    """A6: one hard link made by a command does not block the undo of all that it did."""
+    """One hard link made by a command does not block the undo of all that it did."""
     agent = await daemon.agent(folder)
     (folder / "c.txt").write_text("c\n")
     (folder / "d.txt").write_text("d\n")
@@ -240,7 +240,7 @@ async def test_rename_while_no_daemon_runs_keeps_the_changes_of_an_agent(
 async def test_write_through_a_mapping_is_no_change_of_a_command_that_begins_after_it(
     daemon: SharedDaemon, editor: LspClient, folder: Path, *, is_by_command: bool
 ) -> None:
-    """S5: such a write has no event. The stamps show it at the edges of a command."""
+    """Such a write has no event. The stamps show it at the edges of a command."""
     file = folder / "mapped.txt"
     with file.open("w") as written:
         written.write("one\ntwo\n")
