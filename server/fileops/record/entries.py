@@ -528,13 +528,13 @@ class EntryWriter:
             previous = replace(previous, evidence=entry.evidence)
         elif previous is None or not _is_same_writer(previous, entry) or previous.moved_to or entry.moved_from:
             return entry
+        if previous.is_beside_git != entry.is_beside_git and entry.evidence != "save":
+            return entry  # git may have brought text that nobody has written, or may bring back what it takes away
         if previous.before == entry.after:
             left, arrived = self._store.other_half(previous), self._store.other_half(entry)
             self._store.remove([previous.entry_id, entry.entry_id])
             self._relink(left, arrived, identity)
             return None
-        if previous.is_beside_git != entry.is_beside_git and entry.evidence != "save":
-            return entry  # one of them may have brought text that nobody has written
         merged = replace(
             previous,
             after=entry.after,

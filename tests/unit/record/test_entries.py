@@ -98,6 +98,17 @@ def test_file_that_is_made_and_removed_has_no_entries_within_the_limit(pause: fl
     assert len(outline(changes)) == n_entries
 
 
+def test_file_that_git_removes_a_moment_after_its_rename_is_still_renamed() -> None:
+    """A stash that removes a file and writes it again may be read in between."""
+    changes = [
+        observed("/p/b", "text", None, AT),
+        observed("/p/a", None, "text", AT),
+        replace(observed("/p/a", "text", None, AT + 0.1), is_beside_git=True),
+        replace(observed("/p/a", None, "text", AT + 0.2, inode=2), is_beside_git=True),
+    ]
+    assert outline(changes) == [("delete", "/p/b", True), ("create", "/p/a", True)]
+
+
 @pytest.mark.parametrize(("pause", "is_rename"), [(MOVED_S - 0.1, True), (MOVED_S, False)])
 def test_two_names_of_one_file_are_a_rename_within_the_limit(pause: float, *, is_rename: bool) -> None:
     changes = [observed("/p/a", "x", None, AT), observed("/p/b", None, "x", AT + pause)]
