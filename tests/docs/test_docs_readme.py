@@ -63,3 +63,19 @@ def test_each_host_that_the_page_names_can_be_connected(host: str, shared: Place
     assert host in named.split(", ")
     done = shared.run("mcp", "config", host, "--write", "--yes", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_numbers_of_the_first_screen_are_those_of_the_comparison() -> None:
+    comparison = (ROOT / "docs" / "guide" / "comparison.md").read_text(encoding="utf-8")
+    lost = re.search(
+        r"^\| Two agents make .+? \| (\d+) of 200 .+? \| (\d+) of 200 .+? \| (\d+) of 200", comparison, re.MULTILINE
+    )
+    wrong = [
+        cell.split(" of ")
+        for cell in re.findall(r"^\| Silently wrong \| (.+) \|$", comparison, re.MULTILINE)[0].split(" | ")
+    ]
+    assert lost is not None
+    numbers = [(lost[1], wrong[0][0]), (lost[2], wrong[2][0]), (lost[3], wrong[5][0])]
+    shown = re.findall(r"^\| .+? \| .+? \| (\d+) lost \| (\d+) silently wrong \|$", README, re.MULTILINE)
+    assert shown == numbers
+    assert f"| {wrong[0][1]} edits of files that others change |" in README

@@ -1,13 +1,13 @@
 """Neovim in a terminal (tmux) that is typed into and looked at, and a picture of what it shows.
 
 Waiting is done by asking Neovim over its socket, never by time. A picture is the terminal's own cells, set as HTML
-and rendered by Chromium.
+and rendered by Chromium; a moving one is an SVG.
 """
 
 import html
 import re
 import subprocess
-from collections.abc import Generator
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -17,6 +17,7 @@ from clients.places import program
 
 CELL_WIDTH_PX, CELL_HEIGHT_PX = 9.03125, 19  # DejaVu Sans Mono at 15 px
 MARGIN_PX = 12
+FRAME_S = 4
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,10 +136,13 @@ class Style:
     underline: bool = False
     reverse: bool = False
 
-    def css(self, page: "Page") -> str:
+    def colours(self, page: "Page") -> tuple[str, str]:
+        """Return the colours of the text and of what is behind it."""
         front, back = self.foreground or page.foreground, self.background or page.background
-        if self.reverse:
-            front, back = back, front
+        return (back, front) if self.reverse else (front, back)
+
+    def css(self, page: "Page") -> str:
+        front, back = self.colours(page)
         rules = [f"color:{front}", f"background:{back}"]
         rules += ["font-weight:bold"] * self.bold + ["font-style:italic"] * self.italic
         rules += ["text-decoration:underline"] * self.underline
@@ -205,19 +209,29 @@ class _Codes:
         return style
 
 
-def as_html(ansi: str, page: Page) -> str:
-    """Each run of equally styled cells as wide as its cells, in any font."""
-    style, lines = Style(), list[str]()
+def runs(ansi: str) -> list[list[tuple[str, Style]]]:
+    """Return the lines of a screen, each as runs of equally styled cells."""
+    style, lines = Style(), list[list[tuple[str, Style]]]()
     for line in ansi.rstrip("\n").split("\n"):
-        cells = list[str]()
+        cells = list[tuple[str, Style]]()
         for text, codes in re.findall(r"([^\x1b]+)|\x1b\[([0-9;:]*)m", line):
             if text:
-                width = f"width:{len(text)}ch;{style.css(page)}"
-                cells.append(f'<span style="{width}">{html.escape(text)}</span>')
+                cells.append((text, style))
             else:
                 numbers = [int(part or 0) for part in re.split("[;:]", re.sub(r"4:\d", "4", codes))]
                 style = _Codes(numbers=numbers).applied_to(style)
-        lines.append(f"<div>{''.join(cells)}</div>")
+        lines.append(cells)
+    return lines
+
+
+def as_html(ansi: str, page: Page) -> str:
+    """Each run as wide as its cells, in any font."""
+
+    def spans(line: list[tuple[str, Style]]) -> Iterator[str]:
+        for text, style in line:
+            yield f'<span style="width:{len(text)}ch;{style.css(page)}">{html.escape(text)}</span>'
+
+    lines = [f"<div>{''.join(spans(line))}</div>" for line in runs(ansi)]
     return (
         "<!doctype html><meta charset=utf-8><style>"
         f"body{{margin:{MARGIN_PX}px;background:{page.background};color:{page.foreground};"
@@ -225,6 +239,54 @@ def as_html(ansi: str, page: Page) -> str:
         f"span{{display:inline-block;overflow:hidden;height:{CELL_HEIGHT_PX}px;vertical-align:top}}"
         f"div{{height:{CELL_HEIGHT_PX}px}}</style>{''.join(lines)}"
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Frame:
+    """One screen of a moving picture. caption: below it."""
+
+    ansi: str
+    caption: str
+
+
+def moving_picture(frames: Sequence[Frame], page: Page, target: Path, *, columns: int, rows: int) -> None:
+    """Write an SVG that shows the frames one after the other, each for FRAME_S seconds, again and again.
+
+    A reader who asks for less motion sees the first frame only.
+    """
+    width = round(columns * CELL_WIDTH_PX) + 2 * MARGIN_PX
+    height = (rows + 2) * CELL_HEIGHT_PX + 2 * MARGIN_PX
+    share = 100 / len(frames)
+    drawn = [
+        f'<g style="animation-delay:{at * FRAME_S}s">{"".join(_drawn(frame, page, rows))}</g>'
+        for at, frame in enumerate(frames)
+    ]
+    target.write_text(
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}">'
+        f"<style>text{{font:15px 'DejaVu Sans Mono',monospace;white-space:pre}}"
+        f"g{{visibility:hidden;animation:frame {FRAME_S * len(frames)}s step-end infinite}}"
+        f"@keyframes frame{{0%{{visibility:visible}}{share:.2f}%{{visibility:hidden}}}}"
+        "@media(prefers-reduced-motion){g{animation:none}g:first-of-type{visibility:visible}}</style>"
+        f'<rect width="{width}" height="{height}" rx="8" fill="{page.background}"/>\n' + "\n".join(drawn) + "</svg>\n",
+        encoding="utf-8",
+    )
+
+
+def _drawn(frame: Frame, page: Page, rows: int) -> Iterator[str]:
+    for row, line in enumerate([*runs(frame.ansi)[:rows], [], [(frame.caption, Style(bold=True))]]):
+        column, top = 0, MARGIN_PX + row * CELL_HEIGHT_PX
+        for text, style in line:
+            left, wide = MARGIN_PX + column * CELL_WIDTH_PX, len(text) * CELL_WIDTH_PX
+            front, back = style.colours(page)
+            if back != page.background:
+                yield f'<rect x="{left:.1f}" y="{top}" width="{wide:.1f}" height="{CELL_HEIGHT_PX}" fill="{back}"/>'
+            if text.strip():
+                bold = ' font-weight="bold"' if style.bold else ""
+                yield (
+                    f'<text x="{left:.1f}" y="{top + 14}" textLength="{wide:.1f}" fill="{front}"{bold}>'
+                    f"{html.escape(text)}</text>"
+                )
+            column += len(text)
 
 
 def picture(shown: Terminal, page: Page, target: Path) -> None:

@@ -7,11 +7,13 @@ Each scene is played and its text checked on every run. The pictures are taken a
 import os
 from collections.abc import Callable
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
 from clients.neovim.scene import CART, NO_FLOATS, SHORTER_TOTAL, Scene, scene
-from clients.neovim.terminal import DARK, LIGHT, picture
+from clients.neovim.terminal import DARK, LIGHT, Frame, moving_picture, picture
+from clients.neovim.test_text_reviews import IS_READ, NORMAL
 from clients.neovim.world import REPOSITORY, neovim
 
 IMAGES = REPOSITORY / "docs" / "images"
@@ -21,6 +23,7 @@ RENAMED = (
 )
 
 
+COLUMNS, ROWS = 80, 36  # of the moving picture
 WRITES_IMAGES = bool(os.environ.get("FILEOPS_WRITE_IMAGES"))
 THEMES = ["dark", "light"] if WRITES_IMAGES else ["dark"]  # the text is the same in both
 
@@ -98,6 +101,42 @@ def test_scene_matches_its_picture(name: str, theme: str, tmp_path: Path) -> Non
             shop.terminal.keys("C-l")
             shop.terminal.shows_no(":Fileops")
             picture(shop.terminal, DARK if theme == "dark" else LIGHT, IMAGES / f"neovim-{name}-{theme}.png")
+
+
+def test_review_in_the_text_moves(tmp_path: Path) -> None:
+    """The moving picture of the README: unsaved text, an agent's edit beside it, and both decisions."""
+    nvim = neovim("new", tmp_path)
+    frames = list[Frame]()
+
+    with scene(nvim, tmp_path, "--cmd", "set background=dark", columns=COLUMNS, rows=ROWS) as shop:
+
+        def frame(caption: str) -> None:
+            frames.append(Frame(ansi=shop.terminal.ansi(), caption=caption))
+
+        shop.terminal.keys("gg", "O", "# TODO: taxes", "Escape")
+        shop.terminal.shows("# TODO: taxes", "[+]")
+        frame("You type, and have not saved.")
+        result = shop.propose("Claude Code", SHORTER_TOTAL, NO_FLOATS)
+        shop.terminal.shows("Claude Code 1/2", "Claude Code 2/2", "do accept  dr reject")
+        frame("An agent's edit of your unsaved text waits for you, in its place.")
+        shop.terminal.until(NORMAL)
+        shop.terminal.until(IS_READ)  # a key that comes with a review decides nothing
+        shop.terminal.keys("gg", "]", "c", "]", "c")
+        shop.terminal.until("getline('.') =~# 'total(lines) == 0'")
+        shop.terminal.keys("dr")
+        shop.terminal.shows("rejected")
+        frame("dr rejects one of its changes.")
+        shop.terminal.command("Fileops accept file")
+        assert shop.result(result) == "success"
+        shop.terminal.shows_no("rejected")
+        frame("You accept the rest: it is in your text, which is still yours to save.")
+    if WRITES_IMAGES:
+        moving_picture(frames, DARK, IMAGES / "neovim-review-moving.svg", columns=COLUMNS, rows=ROWS)
+    target = tmp_path / "moving.svg"
+    moving_picture(frames, DARK, target, columns=COLUMNS, rows=ROWS)
+    drawn = ElementTree.fromstring(target.read_text(encoding="utf-8"))
+    assert len(drawn.findall("{http://www.w3.org/2000/svg}g")) == len(frames)
+    assert all(frame.caption in target.read_text(encoding="utf-8") for frame in frames if "'" not in frame.caption)
 
 
 def test_picture_is_a_png_file(tmp_path: Path) -> None:
