@@ -10,6 +10,8 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from lsprotocol import types
+from pygls.lsp.client import LanguageClient
 
 from fileops_client import FileOpsClient
 from hosts.scripted_model import Call, Say, ScriptedModel, serving
@@ -223,3 +225,27 @@ def test_perl_client_shows_a_refusal_and_writes_nothing_of_two_edits(
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.endswith("nothing was written: step 0: no_match\n")
     assert path.read_text() == "final\n"
+
+
+async def test_smallest_server_refuses_what_its_client_has_not_seen(project: Path) -> None:
+    path = project / "a.txt"
+    client = LanguageClient("test", "1")
+    await client.start_io(sys.executable, str(EXAMPLES / "smallest_server.py"))
+    edit = {"file_path": str(path), "old_string": "two", "new_string": "2"}
+
+    async def answer(method: str, params: dict[str, str]) -> tuple[str, str | None]:
+        result = await asyncio.wait_for(client.protocol.send_request_async(method, params), PATIENCE_S)
+        return result.output, result.error and result.error.code
+
+    root = types.InitializeParams(process_id=None, capabilities=types.ClientCapabilities())
+    await asyncio.wait_for(client.initialize_async(root), PATIENCE_S)
+    assert (await answer("fileops/edit", edit))[1] == "not_read"
+    assert await answer("fileops/read", edit) == ("     1→one\n     2→two\n     3→three\n     4→", None)
+    path.write_text("one\ntwo\nthree\nfour\n")
+    assert (await answer("fileops/edit", edit))[1] == "modified_externally"
+    await answer("fileops/read", edit)
+    assert await answer("fileops/edit", edit) == ("Edited.", None)
+    assert path.read_text() == "one\n2\nthree\nfour\n"
+    await asyncio.wait_for(client.shutdown_async(None), PATIENCE_S)
+    client.exit(None)
+    await client.stop()

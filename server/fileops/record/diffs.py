@@ -1,4 +1,4 @@
-"""The diff of an entry of the record, and how many lines it changed. Pure: contents are given."""
+"""The diff of an entry of the record, and how many lines it changed. Reads no file: its callers pass the contents."""
 
 from collections import Counter
 

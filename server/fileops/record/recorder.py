@@ -13,7 +13,7 @@ command_windows).
 While another program has locked the database, only this queue waits.
 5. The steps of a start, and of a comparison of all files.
 
-Steps 2 and 3 make an edge of a command sharp: `drain` reads everything that was written until then, and only then runs
+Steps 2 and 3 make an edge of a command exact: `drain` reads everything that was written until then, and only then runs
 the call that opens or closes the command. So our clock is never compared with another process's. A slow disk, a lost
 event, a folder without a watch or an unreadable file make the time of a change wider than one window, and its author
 unsure. Nothing is concluded from what could not be seen.
@@ -498,7 +498,7 @@ class Recorder:
 
         If that thread has ended or waits for a disk, `then` is called here instead. The record may then be unsure about
         a command, but no command or edit waits for it. Both threads may try, and a lock lets only the first one call.
-        Args: roots: the folders that must be certain.
+        Args: roots: the folders about which the caller must know everything.
         """
         once = _Once(then)
         has_begun = threading.Event()

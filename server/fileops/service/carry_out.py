@@ -1,4 +1,4 @@
-"""Changes several files, or undoes: plan, ask, commit together, and plan again if a file has changed. The only way.
+"""Changes of several files, and undos: plan, ask, commit all together, and plan again if a file has changed.
 
 A `Planner` knows what a request wants. This module has the order of the steps, and the rules that hold for all of them.
 Nothing is locked while a person is asked. A commit applies to the content on which it was planned. Either all files are

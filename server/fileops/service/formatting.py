@@ -15,7 +15,7 @@ MAX_RANGES = 50  # line ranges per edit; each is one question
 
 
 class Formatter:
-    """For one client. folders: the workspace's, at present."""
+    """For one client. folders: returns the workspace folders as they are now."""
 
     def __init__(
         self,

@@ -1,6 +1,6 @@
 """Tracks what the sessions are doing: when their turns and commands begin and end.
 
-Both ends of a command are sharp. All events that the kernel has queued are read before it begins or ends, so a write
+Both ends of a command are exact. All events that the kernel has queued are read before it begins or ends, so a write
 before the end is inside, and a write after it is outside. Belongs to the event loop; any thread may read the
 registries.
 """

@@ -207,7 +207,7 @@ def _tokens_of(splice: Splice, base: bytes, fmt: TextFormat) -> tuple[list[bytes
 #
 # 1. Splices that overlap, or that insert at one place, form a cluster (clusters.py). If both sides make the same of its
 #    part of the base, the change is made already ("alike"), and nothing is left to do. If we delete what an edit
-#    inserted, and they only deleted parts of it, the rest goes: both wanted less of it. If not, it is a conflict.
+#    inserted, and they only deleted parts of it, the rest goes: both have removed text there. If not, it is a conflict.
 # 2. A cluster may be alike by chance: both sides delete "word", and the other side typed "word" again beside it, so the
 #    diff paired the deletion with another text. The word that is to go is still there: a conflict.
 # 3. A splice that meets no change is free, and only has to be shifted by what grew above it. But suppose it deletes a
