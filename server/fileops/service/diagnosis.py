@@ -327,9 +327,9 @@ class Diagnosis:
 class ClientDiagnosis:
     """For one client; belongs to its event loop.
 
-    folders: returns the workspace folders as they are now. may_know: whether the session has read this file and may read it. read:
-    returns the content of a file, or None if it cannot be read; called in a thread. on_late: called with each late
-    report and its session.
+    folders: returns the workspace folders as they are now. may_know: whether the session has read this file and may
+    read it. read: returns the content of a file, or None if it cannot be read; called in a thread. on_late: called
+    with each late report and its session.
     """
 
     def __init__(
