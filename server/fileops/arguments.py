@@ -71,7 +71,7 @@ MCP_CHOICES = (
         "freshness",
         ("mtime", "content", "relevant"),
         "when to refuse an edit because its file changed since it was read: if its time or size differs (default), "
-        "if its content differs, or if a change is near the edit",
+        "if its content differs, or only if a change may matter to the edit",
     ),
     Choice(
         "notebooks",
