@@ -257,6 +257,57 @@ async def test_file_that_cannot_be_undone_keeps_no_other_from_it(editor: LspClie
     }
 
 
+OVERWRITTEN = {"binary": b"\0\1\2" * 100, "over 2 MB": b"long line\n" * 300_000, "two steps": b"\0last"}
+
+
+async def by_command(editor: LspClient, work: Callable[[], object]) -> None:
+    """Run work as a command of the session "agent"."""
+    begun = await editor.call("fileops/beginCommand", {"session_id": "agent", "label": "make"})
+    work()
+    await editor.call("fileops/endCommand", {"command_id": begun["command_id"]})
+
+
+@pytest.mark.parametrize("kind", OVERWRITTEN)
+async def test_text_that_became_binary_or_too_large_comes_back(editor: LspClient, file: Path, kind: str) -> None:
+    """Its text before is known, so an undo restores it, and an undo of the undo restores what is not text."""
+    await edited(editor, file, "two", "2")
+    if kind == "two steps":
+        await by_command(editor, lambda: file.write_bytes(b"\0first"))
+    await by_command(editor, lambda: file.write_bytes(OVERWRITTEN[kind]))
+    undo = await rewound(editor, session_id="agent")
+    assert (code_of(undo), file.read_text()) == (None, OLD)
+    assert undo["details"]["n_left"] == 0
+    redo = await rewound(editor, rewind_id=undo["details"]["rewind_id"])
+    assert (code_of(redo), file.read_bytes()) == (None, OVERWRITTEN[kind])
+    again = await rewound(editor, rewind_id=redo["details"]["rewind_id"])
+    assert (code_of(again), file.read_text()) == (None, OLD)
+
+
+@pytest.mark.parametrize("kind", OVERWRITTEN)
+async def test_change_of_text_to_what_is_not_kept_can_be_undone_alone(editor: LspClient, file: Path, kind: str) -> None:
+    await edited(editor, file, "two", "2")
+    if kind == "two steps":
+        await by_command(editor, lambda: file.write_bytes(b"\0first"))
+    await by_command(editor, lambda: file.write_bytes(OVERWRITTEN[kind]))
+    (listed,) = (await editor.call("fileops/unkept", {"file_path": str(file)}))["files"]
+    (change,) = listed["changes"]
+    assert (change["kind"], change["undoable"]) == ("file", True)
+    undo = await rewound(editor, change_ids=[change["change_id"]])
+    assert (code_of(undo), file.read_text()) == (None, OLD.replace("two", "2"))
+    (listed,) = (await editor.call("fileops/unkept", {"file_path": str(file)}))["files"]
+    assert [change["start_line"] for change in listed["changes"]] == [2]
+
+
+@pytest.mark.parametrize("data", [b"\0by another", OLD.encode() + b"by another\n"])
+async def test_what_another_wrote_over_a_binary_file_stays(editor: LspClient, file: Path, data: bytes) -> None:
+    """R-REW-3. The text before the command is not worth more than what somebody else wrote after it."""
+    await by_command(editor, lambda: file.write_bytes(b"\0\1\2"))
+    file.write_bytes(data)
+    result = await rewound(editor, session_id="agent")
+    assert (result["details"]["n_undone"], result["details"]["n_left"]) == (0, 1)
+    assert file.read_bytes() == data
+
+
 @pytest.mark.parametrize("mode", [0o600, 0o700, 0o444])
 async def test_deleted_file_that_is_made_again_is_open_to_no_further_users(
     daemon: SharedDaemon, file: Path, mode: int

@@ -457,11 +457,10 @@ class EntryWriter:
 
     def write_own(self, entry: Entry, edit: Commit) -> Entry:
         """Write the entry of an edit of the daemon. Returns it as it was written."""
-        contents = Contents(None, None)
+        contents = Contents(
+            edit.before.data if edit.before.exists else None, edit.after.data if edit.after.exists else None
+        )
         if entry.content == "kept":
-            contents = Contents(
-                edit.before.data if edit.before.exists else None, edit.after.data if edit.after.exists else None
-            )
             entry = self._counted(entry, contents.before, contents.after)
         with self._store.transaction():
             undone = [found for edit_id in edit.undoes for found in self._store.entries_of_edit(edit_id)]
@@ -493,7 +492,7 @@ class EntryWriter:
                 entry, entry_id=_new_id(), path=path, edit_id=None, undoes=tuple(each.entry_id for each in same)
             )
             entry = replace(entry, kept=entry.kept or edit.is_kept or _is_withdrawal(undone))
-            contents = Contents(edit.before.data, edit.after.data) if entry.content == "kept" else Contents(None, None)
+            contents = Contents(edit.before.data, edit.after.data)
             if entry.content == "kept":
                 entry = self._counted(entry, contents.before, contents.after)
             self._store.append(entry, contents)
@@ -720,9 +719,11 @@ def _content_kind(before: Known | None, after: Known | None) -> ContentKind:
 
 
 def _version(known: Known | None, content: ContentKind) -> FileVersion | None:
+    """Args: content: of the change. The text that became binary or too large is kept: it can be restored."""
     if known is None:
         return None
-    return FileVersion(known.digest if content == "kept" else None, known.is_executable)
+    is_kept = content == "kept" or (known.content == "kept" and content in {"binary", "too_large"})
+    return FileVersion(known.digest if is_kept else None, known.is_executable)
 
 
 def _mode_of_deleted(before: Known | None, after: Known | None) -> int | None:

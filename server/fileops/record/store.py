@@ -905,8 +905,10 @@ class RecordStore:
         for entry in entries:
             if entry.edit_id is not None:
                 self._db.execute("DELETE FROM edit WHERE edit_id = ?", (entry.edit_id,))
-            if entry.content == "kept":
-                self.replace(replace(entry, content="gone", before=_without(entry.before), after=_without(entry.after)))
+            if _digest_of(entry.before) is None and _digest_of(entry.after) is None and entry.content != "kept":
+                continue
+            content = "gone" if entry.content == "kept" else entry.content
+            self.replace(replace(entry, content=content, before=_without(entry.before), after=_without(entry.after)))
 
     def forget(self, path: str | None) -> int:
         """Remove all entries and contents of a file or folder (None: everything) at once. Returns how many entries."""

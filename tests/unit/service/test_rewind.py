@@ -215,7 +215,11 @@ async def test_rewind_leaves_what_others_made_of_the_executable_bit(recording: R
 
 @pytest.mark.parametrize(
     ("fields", "reason"),
-    [({"gap": "baseline"}, "unknown_before"), ({"content": "binary"}, "not_kept"), ({"content": "gone"}, "not_kept")],
+    [
+        ({"gap": "baseline"}, "unknown_before"),
+        ({"content": "protected"}, "not_kept"),
+        ({"content": "gone"}, "not_kept"),
+    ],
 )
 async def test_rewind_of_entry_without_contents_lists_it(
     recording: Recording, fields: dict[str, Any], reason: str

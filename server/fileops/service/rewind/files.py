@@ -3,10 +3,14 @@
 from collections.abc import Collection, Mapping, Sequence, Set
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from fileops.core import text
 from fileops.core.merge.rewind import rewind_file
 from fileops.core.merge.undo import MAX_COMPARED_BYTES
 from fileops.model.edits import LineRange, Splice
+from fileops.model.errors import BinaryFile
+from fileops.model.files import Snapshot
 from fileops.model.history import AppliedEdit
 from fileops.model.record import By, Entry, FileVersion
 from fileops.model.rewind import FileStep, LeftReason, RewindConflict
@@ -14,6 +18,7 @@ from fileops.record.history import Look
 from fileops.record.store import RecordStore
 from fileops.service.rewind.lineage import Lineages, follows_others
 
+_TICK_S = 0.01  # the kernel's stamps have the time of its last tick
 TOO_LONG = f"The file is too long now to be compared: more than {MAX_COMPARED_BYTES >> 20} MB."
 
 
@@ -34,17 +39,41 @@ class FileRewind(Struct, frozen=True, kw_only=True):
     splices: tuple[Splice, ...] | None = None
 
 
-def rewind_of_file(look: Look, path: str, chosen: Sequence[Entry], present: bytes | None) -> FileRewind:
-    """Plan the rewind of the chosen entries, newest first, of the file that is now at a path."""
-    conflicts = unknown_of(path, chosen)
-    usable = {entry.entry_id: entry for entry in chosen if is_usable(entry)}
+class Overwritten(Struct, frozen=True):
+    """The newest entries of a file, oldest first, and the text that they replaced by a content that is not kept."""
+
+    entries: tuple[Entry, ...]
+    text: bytes
+
+
+def rewind_of_file(look: Look, path: str, chosen: Sequence[Entry], snapshot: Snapshot) -> FileRewind:
+    """Plan the rewind of the chosen entries, newest first, of the file that is now at a path. Raises: BinaryFile."""
+    present = snapshot.data if snapshot.exists else None
     lineage = Lineages(look.store, follows_others(chosen)).of(path)
+    edits = look.edits_of_entries(chosen)
+    overwritten = overwritten_text(look.store, lineage, {entry.entry_id for entry in chosen}, snapshot)
+    replacing = () if overwritten is None else tuple(entry.entry_id for entry in overwritten.entries)
+    usable = {
+        entry.entry_id: entry
+        for entry in chosen
+        if is_usable(entry) or entry.edit_id in edits or entry.entry_id in replacing
+    }
+    conflicts = unknown_of(path, [entry for entry in chosen if entry.entry_id not in usable])
+    if not usable:
+        return FileRewind(path=path, content=present, undone=(), authors=(), conflicts=tuple(conflicts))
+    if overwritten is None and present is not None and text.is_binary(present, text.detect_format(present)):
+        raise BinaryFile
     history = lineage[next((n for n, entry in enumerate(lineage) if entry.entry_id in usable), len(lineage)) :]
-    steps = steps_of(history, look.edits_of_entries(history))
+    of_text = [entry for entry in history if entry.entry_id not in replacing]
+    steps = steps_of(of_text, look.edits_of_entries(of_text))
+    if overwritten is not None:
+        steps.append(_step_of_overwritten(overwritten, snapshot))
     known = {step.step_id for step in steps}
     rewound = rewind_file(steps, known & usable.keys(), present, look.contents(), cancelled_of(history, usable.keys()))
-    without_effect = {entry_id for entry_id, entry in usable.items() if _is_same(entry)}
+    without_effect = {entry_id for entry_id, entry in usable.items() if _is_same(entry) or entry_id in replacing[1:]}
     undone = (*rewound.undone, *without_effect)
+    if overwritten is not None and present is not None and rewound.content is not None:
+        rewound = replace(rewound, splices=(Splice(0, len(present), rewound.content),))
     left = dict[LeftReason, dict[str, list[LineRange]]]()
     is_long = is_too_long(present)
     changed_again: LeftReason = "refused" if is_long else "overlaps"
@@ -91,6 +120,40 @@ def has_text(entry: Entry) -> bool:
     return is_usable(entry) and entry.kind != "mode"
 
 
+def may_have_text(entry: Entry) -> bool:
+    """Return whether a rewind may undo the entry: it has its contents, the text before it, or an edit's splices."""
+    return is_usable(entry) or entry.edit_id is not None or _digest_of(entry.before) is not None
+
+
+def overwritten_text(
+    store: RecordStore, lineage: Sequence[Entry], chosen: Collection[str], snapshot: Snapshot
+) -> Overwritten | None:
+    """Return the text that the newest entries of a file replaced by a content that is not kept.
+
+    None unless all of them are chosen, and the file still has what they left: a write that is not recorded yet changes
+    the time in its stamp, which no program can set.
+    """
+    stamp = snapshot.stamp
+    if not lineage or is_usable(lineage[-1]) or stamp is None or snapshot.source != "disk":
+        return None
+    if stamp.ctime_ns / 1e9 > lineage[-1].time + _TICK_S:
+        return None
+    for first in range(len(lineage) - 1, -1, -1):
+        entry = lineage[first]
+        if entry.entry_id not in chosen or entry.content not in {"binary", "too_large"} or entry.kind != "modify":
+            return None
+        if entry.before is not None and entry.before.digest is not None:
+            content = store.content(entry.before.digest)
+            return None if content is None else Overwritten(tuple(lineage[first:]), content)
+    return None
+
+
+def _step_of_overwritten(overwritten: Overwritten, snapshot: Snapshot) -> FileStep:
+    first = overwritten.entries[0]
+    reverse = (Splice(0, len(snapshot.data), overwritten.text),)
+    return FileStep(first.entry_id, _digest_of(first.before), snapshot.digest, reverse)
+
+
 def is_of_mode(entry: Entry) -> bool:
     """Return whether the entry changed only the executable bit, and a rewind can undo it."""
     return is_usable(entry) and entry.kind == "mode"
@@ -130,7 +193,8 @@ def _undone_and_undos(history: Sequence[Entry]) -> set[str]:
 
 def _is_same(entry: Entry) -> bool:
     """Return whether the entry only records an undo, without a change of the content."""
-    return entry.before is not None and entry.after is not None and entry.before.digest == entry.after.digest
+    before, after = entry.before, entry.after
+    return before is not None and after is not None and before.digest is not None and before.digest == after.digest
 
 
 def unknown_of(path: str, chosen: Sequence[Entry]) -> list[RewindConflict]:

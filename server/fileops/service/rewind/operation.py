@@ -33,7 +33,6 @@ from fileops.model.approval import Always, ApprovalRequest, Decision, Modify, On
 from fileops.model.changes import Permissions, is_executable
 from fileops.model.edits import Change, Splice
 from fileops.model.errors import (
-    BinaryFile,
     DocumentUnknown,
     FileOpsError,
     PlanChanged,
@@ -63,7 +62,7 @@ from fileops.service.carry_out import CarryOut, Made, NotDone, Pending, Work
 from fileops.service.commit import Committer, PlannedCommit
 from fileops.service.policy import Policy, question_about
 from fileops.service.restoration import Restoration, Undoer, planned_restoration, undone_file
-from fileops.service.rewind.files import FileRewind, executable_bit_without, is_usable, rewind_of_file, unknown_of
+from fileops.service.rewind.files import FileRewind, executable_bit_without, may_have_text, rewind_of_file, unknown_of
 from fileops.service.rewind.lineage import Lineages, follows_others
 from fileops.service.rewind.renames import Rename, renames_of
 from fileops.service.rewind.targets import MayRewind, entries_of, left_as_unsure, unsure_entries
@@ -168,7 +167,7 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
         look = self.history.look()
         plans, conflicts = dict[str, PlannedFile](), list[RewindConflict]()
         for path, chosen in sorted(groups.items()):
-            if request.target.kind != "change_ids" and not any(map(is_usable, chosen)):
+            if request.target.kind != "change_ids" and not any(map(may_have_text, chosen)):
                 conflicts += unknown_of(path, chosen)
                 continue
             try:
@@ -204,10 +203,8 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
         if request.target.kind == "change_ids":
             places = UnkeptPlaces(self.store, self.fs)
             rewind = places.rewind_of(path, snapshot, request.target.ids, self.may_rewind)
-        elif snapshot.exists and text.is_binary(snapshot.data, text.detect_format(snapshot.data)):
-            raise BinaryFile
         else:
-            rewind = rewind_of_file(look, path, chosen, snapshot.data if snapshot.exists else None)
+            rewind = rewind_of_file(look, path, chosen, snapshot)
         change = self._change(snapshot, rewind.content, rewind.undone, rewind.splices)
         change = self._with_permissions(change, rewind, chosen)
         # An undo that is partly undone stays in force, and so does what it undid.
@@ -250,7 +247,7 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
         texts = [entry for path in (new.path, old.path) for entry in plans[path].chosen if entry not in rename.halves]
         rewind = FileRewind(path=new.path, content=new.data, undone=(), authors=(), conflicts=())
         if texts:
-            rewind = rewind_of_file(look, new.path, texts, new.data)
+            rewind = rewind_of_file(look, new.path, texts, new)
         undone = (*rewind.undone, rename.left)
         back = replace(
             rewind,

@@ -27,7 +27,7 @@ from fileops.core.merge.authorship import (
 from fileops.core.merge.rewind import rewind_file
 from fileops.core.roots import is_inside
 from fileops.model.changes import is_executable
-from fileops.model.edits import LineRange
+from fileops.model.edits import LineRange, Splice
 from fileops.model.errors import FileOpsError, IsDirectory, UnknownTarget
 from fileops.model.files import Snapshot
 from fileops.model.internal_errors import PathMoved
@@ -55,11 +55,13 @@ from fileops.service.rewind.committed import CommittedFiles, GitState, UnkeptPla
 from fileops.service.rewind.files import (
     TOO_LONG,
     FileRewind,
+    Overwritten,
     cancelled_of,
     executable_bit_without,
     has_text,
     is_of_mode,
     is_too_long,
+    overwritten_text,
     steps_of,
     tool_edits_of,
     undone_of,
@@ -246,12 +248,16 @@ class UnkeptPlaces(Struct, frozen=True):
             return cached[1]
         is_long = is_too_long(snapshot.data)
         opaque = [entry for entry in unkept if is_long or not has_text(entry)]
-        is_undoable = all(map(is_of_mode, opaque))
-        if is_undoable and bit is not None:
+        overwritten = overwritten_text(self.store, lineage, {entry.entry_id for entry in opaque}, snapshot)
+        opaque = opaque if overwritten is None else list(overwritten.entries)
+        is_undoable = overwritten is not None or all(map(is_of_mode, opaque))
+        if is_undoable and overwritten is None and bit is not None:
             without = executable_bit_without(lineage, {entry.entry_id for entry in opaque})
             opaque = [] if without == bit else opaque  # it was set back
         found = [UnkeptPlace(_change_of_file(opaque, is_undoable=is_undoable), None)] if opaque else []
-        chosen = {} if is_long else {entry.entry_id: entry for entry in unkept if has_text(entry)}
+        chosen = (
+            {} if is_long or overwritten is not None else {entry.entry_id: entry for entry in unkept if has_text(entry)}
+        )
         n_same: dict[str, int] = {}
         own, shared = self._changed_by(lineage, chosen, snapshot)
         found += (_unkept_place(place, chosen, snapshot, n_same) for place in own)
@@ -461,6 +467,9 @@ class UnkeptPlaces(Struct, frozen=True):
             and all(may_rewind(lineage[entry_id]) for entry_id in found.change.entry_ids)
         ]
         opaque = [lineage[entry_id] for found in chosen if found.place is None for entry_id in found.change.entry_ids]
+        overwritten = overwritten_text(self.store, history, {entry.entry_id for entry in opaque}, snapshot)
+        if overwritten is not None:
+            return _restoring(path, overwritten, snapshot)
         conflicts = unknown_of(path, opaque)
         if not_compared := tuple(entry.entry_id for entry in opaque if has_text(entry)):
             conflicts.append(RewindConflict(file_path=path, entries=not_compared, reason="refused", message=TOO_LONG))
@@ -534,6 +543,19 @@ class UnkeptPlaces(Struct, frozen=True):
             return Snapshot(path=path, stamp=None, data=b"", taken_ns=0)
         except (FileOpsError, PathMoved):  # now a link or a pipe, or a file that the daemon may not open
             return None
+
+
+def _restoring(path: str, overwritten: Overwritten, snapshot: Snapshot) -> FileRewind:
+    """Return the rewind to the text that a content replaced which is not kept. No other change has lines then."""
+    undone = overwritten.entries[::-1]
+    return FileRewind(
+        path=path,
+        content=overwritten.text,
+        splices=(Splice(0, len(snapshot.data), overwritten.text),),
+        undone=undone,
+        authors=tuple(entry.by for entry in undone),
+        conflicts=(),
+    )
 
 
 def entry_of_change(change_id: str) -> str:
