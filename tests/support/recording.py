@@ -10,7 +10,7 @@ from fileops.model.rewind import RewindRequest, RewindResult, RewindTarget, Targ
 from fileops.model.sessions import SessionName
 from fileops.record.command_windows import CommandWindows
 from fileops.record.diffs import count_lines
-from fileops.record.recorder import Recorder, TypedDocument
+from fileops.record.recorder import WRITTEN_WITHIN_S, Recorder, TypedDocument
 from fileops.record.store import RecordStore
 from fileops.record.turns import TurnRegistry
 from support.in_process import Workbench
@@ -30,10 +30,12 @@ class NoDocuments:
 class Recording:
     """A workbench whose files change together with the record."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, written_within_s: float = WRITTEN_WITHIN_S) -> None:
         self.store = RecordStore(None)
         windows, turns = CommandWindows(), TurnRegistry()
-        recorder = Recorder(lambda: self.store, windows, turns, NoDocuments(), open_stream=None)
+        self.recorder = recorder = Recorder(
+            lambda: self.store, windows, turns, NoDocuments(), open_stream=None, written_within_s=written_within_s
+        )
         recorder.start()
         self.bench = Workbench(recorder=recorder)
         self.settle = recorder.settle

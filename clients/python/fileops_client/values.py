@@ -1349,7 +1349,10 @@ class Unkept:
     sessions: tuple[UnkeptSession, ...]
     """The same changes by session, turn and file; the session with the newest change first."""
     truncated: bool = False
-    """Whether there are more files than are listed; the counts are of all."""
+    """Whether there are more files than are listed.
+
+    The counts are of all that is recorded: a command may have changed more files than could be read yet.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -294,7 +294,8 @@ class UnkeptResult(Struct, frozen=True, kw_only=True):
     sessions: tuple[UnkeptSession, ...]
     """The same changes by session, turn and file; the session with the newest change first."""
     truncated: bool = False
-    """Whether there are more files than are listed; the counts are of all."""
+    """Whether there are more files than are listed. The counts are of all that is recorded: a command may have changed
+    more files than could be read yet."""
 
 
 class KeepRequest(Struct, frozen=True, kw_only=True):

@@ -103,6 +103,7 @@ FRESH_S = 60.0  # in which a program that saves by itself may write a text that 
 MAX_FRESH = 100
 _MAX_NESTED = 20  # repositories in one folder
 _SETTLED_WITHIN_S = 5.0  # a recorder busy for longer is not waited for
+WRITTEN_WITHIN_S = 60.0  # but before an undo: a command may have written ten thousand files
 _DRAINED_WITHIN_S = 1.0  # the same if it waits for a disk: see drain
 _BUSY_WITHIN_S = 5.0  # the same if it reads what a command wrote
 _COMPARED_WITHIN_S = 0.5  # for comparing folders whose events are incomplete
@@ -202,6 +203,7 @@ class Recorder:
         kept_s: float = KEPT_S,
         fault_pause_s: float = FAULT_PAUSE_S,
         answers_within_s: float = ANSWERS_WITHIN_S,
+        written_within_s: float = WRITTEN_WITHIN_S,
         max_folders: int = MAX_FOLDERS,
         warn: Callable[[str, str | None], None] = _log_warning,
         on_entries: Callable[[Sequence[Entry]], None] = lambda _entries: None,
@@ -213,9 +215,10 @@ class Recorder:
         Args: open_store: called in the thread, because a disk may be slow. open_stream: opens the watch of folders,
         given a function to call when there are events to read; None: record only the daemon's own edits. kept_s: how
         long a folder without clients stays recorded. fault_pause_s: how long after a fault a folder is retried.
-        answers_within_s: how long to wait for a disk. max_folders: how many are recorded at once. warn: called with a
-        sentence for people and the folder it is about, when recording fails and when it works again. on_entries: see
-        EntryWriter. now: the clock that orders events. wall: the clock that people are shown.
+        answers_within_s: how long to wait for a disk. written_within_s: how long `settle` waits. max_folders: how many
+        are recorded at once. warn: called with a sentence for people and the folder it is about, when recording fails
+        and when it works again. on_entries: see EntryWriter. now: the clock that orders events. wall: the clock that
+        people are shown.
         """
         self.windows, self.turns = windows, turns
         self._open_store, self._on_entries = open_store, on_entries
@@ -244,6 +247,7 @@ class Recorder:
         self._on_watched: list[Callable[[], None]] = []  # guarded by _lock: called when either of these changes
         self._open_stream, self._kept_s, self._fault_pause_s = open_stream, kept_s, fault_pause_s
         self._answers_within_s, self._max_folders = answers_within_s, max_folders
+        self._written_within_s = written_within_s
         self._wake_fd, self._waker_fd = os.pipe()  # not inherited by child processes
         self._event_fd, self._eventer_fd = os.pipe()
         for fd in (self._wake_fd, self._waker_fd, self._event_fd, self._eventer_fd):
@@ -514,8 +518,11 @@ class Recorder:
                 break
         once()
 
-    async def flush(self) -> None:
-        """Wait until everything written until now has entries in the store. Some authors may not be settled."""
+    async def flush(self) -> bool:
+        """Wait until everything written until now has entries in the store. Some authors may not be settled.
+
+        Returns False if that takes too long.
+        """
         loop = asyncio.get_running_loop()
         done: asyncio.Future[None] = loop.create_future()
 
@@ -531,12 +538,25 @@ class Recorder:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(_SETTLED_WITHIN_S):
                     await done
+            return done.done()
+        return True
 
-    def settle(self) -> None:
-        """Wait until everything written until now has entries with certain authors. Blocks, so call it in a thread."""
-        done = threading.Event()
-        if self._send(lambda: self._begin_flush(lambda: self._when_settled.append(done.set))):
-            done.wait(_SETTLED_WITHIN_S)
+    def settle(self) -> bool:
+        """Wait until everything written until now has entries with certain authors. Blocks, so call it in a thread.
+
+        Returns False if there is more to read than can be waited for: then some of it has no entries.
+        """
+        written, settled = threading.Event(), threading.Event()
+
+        def note_written() -> None:
+            self._when_settled.append(settled.set)
+            written.set()
+
+        if self._send(lambda: self._begin_flush(note_written)):
+            if not written.wait(self._written_within_s):
+                return False
+            settled.wait(_SETTLED_WITHIN_S)
+        return True
 
     def written(self) -> RecordStore | None:
         """Return the store once everything written until now has entries in it. None if the recorder has ended. Blocks.
@@ -717,7 +737,7 @@ class Recorder:
         self._observe(due)
         self._write(_WRITTEN_AT_ONCE)
         self._settle()
-        if not self._writes:
+        if not self._writes and not self._looks_for_lost_changes:
             self._tell_written()
             if not self._writer.n_unsettled:
                 self._tell_settled()
@@ -831,6 +851,12 @@ class Recorder:
         self._compare([folder for folder in self._folders.values() if folder.lost_edge is not None])
         self._observe_all()
         self._when_written.append(done)
+
+    @property
+    def _looks_for_lost_changes(self) -> bool:
+        """Whether events were lost, and a comparison of all files that finds the changes has not ended."""
+        lost = (folder.root for folder in self._folders.values() if folder.lost_edge is not None)
+        return any(root in self._comparisons and not self._folders[root].is_starting for root in lost)
 
     def _tell_written(self) -> None:
         waiting, self._when_written = self._when_written, []

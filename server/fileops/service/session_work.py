@@ -54,7 +54,7 @@ class SessionWork:
         *,
         at_edge: Callable[[Callable[[], None], Sequence[str]], Awaitable[None]] = _now,
         until_watched: Callable[[Sequence[str]], Awaitable[bool]] = _is_watched,
-        flush: Callable[[], Awaitable[None]] = _nothing,
+        flush: Callable[[], Awaitable[object]] = _nothing,
     ) -> None:
         """Args: until_watched: waits briefly for the recording of folders to begin; returns whether it has.
 

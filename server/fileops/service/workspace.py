@@ -111,8 +111,8 @@ class Workspace:
         self.on_session_end: Callable[[SessionName], None] = lambda _session_id: None
         # Called on any thread, with the canonical paths of files in which something was kept or undone.
         self.on_keeping: Callable[[Iterable[str]], None] = lambda _paths: None
-        # Waits until everything written so far is in the record of a shared daemon.
-        self.settle_record: Callable[[], None] = _nothing if recorder is None else recorder.settle
+        # Waits until everything written so far is in the record of a shared daemon; False if that takes too long.
+        self.settle_record: Callable[[], bool] = _has_settled if recorder is None else recorder.settle
 
     def _note_overwritten(self, commit: Commit, content: bytes) -> str | None:
         """Keep an agent's fresh lines over which an older text was written, and tell its session of them."""
@@ -168,4 +168,5 @@ class Workspace:
         self.freshness.close()
 
 
-def _nothing() -> None: ...
+def _has_settled() -> bool:
+    return True

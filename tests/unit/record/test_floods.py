@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from fileops.model.record import LogQuery
+from fileops.record import recorder
 from support.abilities import needs_inotify
 from support.patience import wait_until
 from support.recorded_folder import RecordedFolder, author_of, recorded_folder
@@ -55,3 +56,17 @@ async def test_files_of_a_command_whose_events_were_lost_are_never_called_anothe
         await asyncio.to_thread(flood, it, loses_at=N_FOLDERS // 2)
     found = await authors(it)
     assert set(found) <= {"agent", "agent or outside"}, found
+
+
+async def test_record_is_whole_only_when_changes_whose_events_were_lost_are_found(
+    it: RecordedFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An undo waits for that, however long the comparison of all files takes: else it would leave the rest unsaid."""
+    monkeypatch.setattr(recorder, "_COMPARED_WITHIN_S", 0.0)
+    assert it.stream is not None
+    it.stream.is_late = True
+    for name in range(N_FILES):
+        (it.folder / f"{name}.txt").write_text(f"{name}\n")
+    it.stream.is_late, it.stream.is_losing = False, True
+    assert await asyncio.to_thread(it.recorder.settle)
+    assert len(it.recorder.store.entries(LogQuery())[0]) == N_FILES

@@ -1,5 +1,7 @@
 """A rewind over files in memory, with a record that the test writes."""
 
+import asyncio
+import threading
 from collections.abc import AsyncGenerator
 from typing import Any
 
@@ -135,6 +137,31 @@ async def test_rewind_preview_writes_nothing_and_its_plan_is_kept(recording: Rec
     assert made.error is None
     assert made.plan == refused.plan
     assert recording.bench.on_disk(A) == _changed(OLD, b"five", b"5")
+
+
+@pytest.mark.parametrize("dry_run", [True, False])
+async def test_rewind_is_refused_while_the_record_still_reads_what_was_written(*, dry_run: bool) -> None:
+    """A command may have written thousands of files: an undo of those that have entries would not be all of it."""
+    busy, may_go_on = threading.Event(), threading.Event()
+
+    def wait(_turn: Turn) -> None:
+        busy.set()
+        may_go_on.wait()
+
+    recording = Recording(written_within_s=0.1)
+    try:
+        recording.bench.disk.put(A, OLD)
+        recording.write(A, _changed(OLD, b"two", b"2"), AGENT)
+        recording.recorder.on_turn = wait
+        recording.turns.begin(SessionName("agent"), "Agent")
+        await asyncio.to_thread(busy.wait)
+        result = await recording.rewind("session_id", "agent", dry_run=dry_run)
+        assert (result.error is not None, result.files) == (True, ())
+        assert "the record is still reading what was changed" in result.output
+        assert recording.bench.on_disk(A) == _changed(OLD, b"two", b"2")
+    finally:
+        may_go_on.set()
+        recording.bench.close()
 
 
 async def test_rewind_leaves_unsure_entries_unless_they_are_included(recording: Recording) -> None:

@@ -3123,7 +3123,7 @@ export interface UnkeptResult {
   files: UnkeptFile[];
   /** The same changes by session, turn and file; the session with the newest change first. */
   sessions: UnkeptSession[];
-  /** Whether there are more files than are listed; the counts are of all. */
+  /** Whether there are more files than are listed. The counts are of all that is recorded: a command may have changed more files than could be read yet. */
   truncated?: boolean;
 }
 /** The changes of one session. */

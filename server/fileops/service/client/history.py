@@ -393,9 +393,10 @@ class ClientHistory:
             folders = self._scope() if root is None else (places.fs.resolve(root),)
             return places.find(path, folders=folders, session_id=session_id, turn_id=turn_id)
 
-        if self._workspace.recorder is not None:
-            await self._workspace.recorder.flush()
-        return await self._run(look, is_settled=True)
+        recorder = self._workspace.recorder
+        is_whole = recorder is None or await recorder.flush()
+        result = await self._run(look, is_settled=True)
+        return result if is_whole else replace(result, truncated=True)
 
     async def keep(self, request: KeepRequest) -> KeepOutcome:
         """Accept changes. Raises: as `unkept`."""

@@ -114,7 +114,7 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
     """Plans rewinds for one client.
 
     may_rewind: whether this client may undo an entry. person: its user's name in the record. settle: waits until
-    everything written so far is recorded. deciding: see Workspace.
+    everything written so far is recorded; False if that takes too long. deciding: see Workspace.
     """
 
     fs: FileSystem
@@ -125,7 +125,7 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
     history: History
     store: RecordStore
     may_rewind: MayRewind
-    settle: Callable[[], None]
+    settle: Callable[[], bool]
     deciding: threading.Lock
     person: ByPerson
 
@@ -405,7 +405,8 @@ class RewindPlanner(Struct, frozen=True, kw_only=True):
     @contextmanager
     def held(self) -> Generator[None]:
         with nullcontext() if self.request.dry_run else self.op.deciding:
-            self.op.settle()
+            if not self.op.settle():  # an undo of what has entries already would leave the rest unsaid
+                raise UndoConflict(explanation="the record is still reading what was changed; try again in a moment")
             yield
 
     def plan(self, policy: Policy, token: CancelToken) -> RewindWork:

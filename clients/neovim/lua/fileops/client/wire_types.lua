@@ -1379,7 +1379,7 @@
 ---@field removed integer How many lines were removed.
 ---@field files fileops.wire.UnkeptFile[] In the order of their paths.
 ---@field sessions fileops.wire.UnkeptSession[] The same changes by session, turn and file; the session with the newest change first.
----@field truncated? boolean Whether there are more files than are listed; the counts are of all.
+---@field truncated? boolean Whether there are more files than are listed. The counts are of all that is recorded: a command may have changed more files than could be read yet.
 
 ---@class (exact) fileops.wire.UnkeptSession The changes of one session.
 ---@field session_id? string The session; null if the author is unsure.
