@@ -1,12 +1,15 @@
 """Language servers that hang, flood, crash, lie about versions or send what is no message: the state is honest."""
 
+import gc
 import json
 import os
 import pathlib
+import signal
 import sys
 import threading
 from collections.abc import Callable, Generator, Mapping
 from concurrent.futures import Future
+from contextlib import suppress
 from functools import partial
 from itertools import pairwise
 
@@ -270,6 +273,58 @@ def test_processes_of_a_server_end_with_the_daemon(project: Project) -> None:
     assert len(group_of(pid)) == 2
     project.servers.close()
     wait_until(lambda: not group_of(pid))
+
+
+def test_server_that_is_being_ended_ends_with_the_daemon(project: Project) -> None:
+    """Many files have changed, so it is to be started again, but it does not answer `shutdown`."""
+    setting = project.setting()
+    project.report(setting, "one", "two")
+    (pid,) = project.pids()
+    project.edit(setting, "two", "HANG")
+    project.servers.note_changed([(f"{project.root}/{n}", "modify") for n in range(pool.MAX_FILES_AT_ONCE + 1)])
+    assert project.pids() == []
+    project.servers.close()
+    wait_until(lambda: not group_of(pid))
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "after", "has_report"),
+    [
+        pytest.param({}, "BAD", True, id="runs"),
+        pytest.param({}, "CRASH", True, id="crashed"),
+        pytest.param({}, "FLOOD", True, id="flooded"),
+        pytest.param({}, "HANG", False, id="hangs"),
+        pytest.param({"mute": True}, "BAD", False, id="starts"),
+        pytest.param({"deaf": True}, "long" * 200_000, False, id="reads nothing"),
+        pytest.param({"stray": True}, "BAD", True, id="has a child elsewhere"),
+        pytest.param({"stray": True}, "CRASH", True, id="crashed and left a child"),
+    ],
+)
+def test_no_pipe_to_a_server_outlives_the_daemon(
+    tmp_path: pathlib.Path, behaviour: Mapping[str, object], after: str, *, has_report: bool
+) -> None:
+    pids, others = tmp_path / "pids", open_pipes()
+    project = Project(tmp_path)
+    report = project.edit(project.setting(behaviour, pids=str(pids)), "one", after)
+    wait_until(lambda: pids.exists() and pids.read_text().count("\n") == 1 + ("stray" in behaviour))
+    if has_report:
+        report.result(PATIENCE_S)
+    project.servers.close()
+    gc.collect()  # which would warn of a process that was not closed
+    try:
+        assert open_pipes() <= others
+    finally:
+        for pid in pids.read_text().split()[1:]:
+            os.kill(int(pid), signal.SIGKILL)
+
+
+def open_pipes() -> set[str]:
+    """Those of this process."""
+    found: set[str] = set()
+    for name in os.listdir("/proc/self/fd"):
+        with suppress(FileNotFoundError):
+            found.add(os.readlink(f"/proc/self/fd/{name}"))
+    return {name for name in found if name.startswith(("pipe:", "socket:"))}
 
 
 def test_waiting_edits_of_a_session_become_one_report(project: Project) -> None:

@@ -3,8 +3,9 @@
 Asked to format a range, it makes one blank of two in the whole text.
 
 It needs the standard library only, and is run as a program. `log`: a file that gets each method that it receives.
-`gate`: a file without which it does not answer `initialize`. `pids`: a file that gets its process. Like ruff, it ends
-with status 2 at a message that LSP does not allow in its state, and says so in the file `breaches`.
+`gate`: a file without which it does not answer `initialize`. `pids`: a file that gets its process, and that of `stray`,
+a child in a group of its own. Like ruff, it ends with status 2 at a message that LSP does not allow in its state, and
+says so in the file `breaches`.
 """
 
 import itertools
@@ -144,6 +145,8 @@ def breach_of(method: str, params: dict[str, Any] | None) -> str | None:
 
 def serve() -> None:
     note("pids", str(os.getpid()))
+    if BEHAVIOUR.get("stray"):
+        note("pids", str(subprocess.Popen(["sleep", "3600"], start_new_session=True).pid))
     if BEHAVIOUR.get("child"):
         subprocess.Popen(["sleep", "3600"])
     while (message := receive()) is not None:

@@ -1,15 +1,12 @@
 """One language server as a child process, and the pygls client that talks to it.
 
-Adds what pygls' client lacks: stderr is drained, frames and unread output are limited, a request has a time limit and
-ends with the server, a reply that cannot be decoded is an error, and the whole process group ends. Belongs to the event
-loop that started it.
+Adds what pygls' client lacks: frames and unread output are limited, a request has a time limit and ends with the
+server, a reply that cannot be decoded is an error, and the whole process group ends. Belongs to the event loop that
+started it.
 """
 
 import asyncio
 import itertools
-import logging
-import os
-import signal
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -22,8 +19,7 @@ from pygls.lsp.client import LanguageClient
 from pygls.protocol import LanguageServerProtocol, default_converter
 
 from fileops import __version__
-
-log = logging.getLogger(__name__)
+from fileops.languages.server_process import ServerProcess
 
 SHUTDOWN_S = 2.0
 MAX_UNREAD_BYTES = 16 << 20  # of what the server has not read
@@ -48,8 +44,8 @@ class ServerConnection:
         self._is_stopping = False
         self._ended = asyncio.Event()
         self._ids = itertools.count(1)
-        self._process: asyncio.subprocess.Process | None = None
-        self._tasks: list[asyncio.Task[None]] = []
+        self._process: ServerProcess | None = None
+        self._serving: asyncio.Task[None] | None = None
 
     @property
     def pid(self) -> int | None:
@@ -59,25 +55,12 @@ class ServerConnection:
     async def start(self, program: str, arguments: Sequence[str]) -> None:
         """Raises: ServerEnded."""
         try:
-            process = await asyncio.create_subprocess_exec(
-                program,
-                *arguments,
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.PIPE,
-                cwd="/",
-                start_new_session=True,
-            )
+            self._process = await ServerProcess.start(program, arguments)
         except OSError as error:
             raise ServerEnded(f"it could not be started: {error.strerror or error}") from None
-        self._process = process
-        assert process.stdin is not None and process.stdout is not None and process.stderr is not None
-        # pygls' writer interface has two methods, which a StreamWriter has.
-        self.client.protocol.set_writer(cast("Any", process.stdin))
-        self._tasks = [
-            asyncio.create_task(_drain(process.stderr)),
-            asyncio.create_task(self._serve(process, process.stdout)),
-        ]
+        # pygls' writer interface has two methods, which a transport has.
+        self.client.protocol.set_writer(cast("Any", self._process.input))
+        self._serving = asyncio.create_task(self._serve(self._process))
 
     async def ask(self, method: str, params: object, timeout_s: float) -> Any:
         """Send a request and return its decoded result. Raises: TimeoutError, ServerEnded, JsonRpcException."""
@@ -108,16 +91,19 @@ class ServerConnection:
     async def stop(self) -> None:
         """End the server as LSP specifies; by force if it does not end in time, or has not initialized."""
         self._is_stopping = True
-        if self.end_reason is None and self._process is not None and self.is_initialized:
-            with suppress(TimeoutError, ServerEnded, JsonRpcException):
-                async with asyncio.timeout(SHUTDOWN_S):
-                    await self.ask(types.SHUTDOWN, None, SHUTDOWN_S)
-                    self.client.exit(None)
-                    await self._process.wait()
-        self.kill()
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        try:
+            if self.end_reason is None and self._process is not None and self.is_initialized:
+                with suppress(TimeoutError, ServerEnded, JsonRpcException):
+                    async with asyncio.timeout(SHUTDOWN_S):
+                        await self.ask(types.SHUTDOWN, None, SHUTDOWN_S)
+                        self.client.exit(None)
+                        await self._process.wait()
+        finally:  # also if the daemon ends meanwhile, and cancels this
+            self.kill()
+            if self._serving is not None and self._process is not None:
+                self._serving.cancel()
+                await asyncio.gather(self._serving, return_exceptions=True)
+                await self._process.close()
 
     def kill(self) -> None:
         """End the process group. Harmless if it has ended."""
@@ -129,8 +115,7 @@ class ServerConnection:
     def kill_process(self) -> None:
         """End the process group, from any thread."""
         if self._process is not None:
-            with suppress(ProcessLookupError, PermissionError):  # PermissionError: macOS, of a zombie
-                os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.kill()
 
     def _end(self, reason: str) -> None:
         if self.end_reason is None:
@@ -140,29 +125,25 @@ class ServerConnection:
                 self._on_end(reason)
 
     def _n_unread_bytes(self) -> int:
-        stdin = None if self._process is None else self._process.stdin
-        return 0 if stdin is None else stdin.transport.get_write_buffer_size()
+        return 0 if self._process is None else self._process.input.get_write_buffer_size()
 
-    async def _serve(self, process: asyncio.subprocess.Process, stdout: asyncio.StreamReader) -> None:
+    async def _serve(self, process: ServerProcess) -> None:
         try:
-            await run_async(threading.Event(), _Frames(stdout), self.client.protocol)
+            await run_async(threading.Event(), _Frames(process.output), self.client.protocol)
         except (_NoMessage, asyncio.IncompleteReadError, ValueError) as fault:  # ValueError: a line without an end
             self._end(f"it sent something that is not a message ({fault})")
-        status = await process.wait() if self.end_reason is not None else await self._status(process)
-        self._end("it closed its output" if status is None else f"it ended with status {status}")
+        if self.end_reason is None:
+            status = await self._status(process)
+            self._end("it closed its output" if status is None else f"it ended with status {status}")
+        await process.close()
 
     @staticmethod
-    async def _status(process: asyncio.subprocess.Process) -> int | None:
+    async def _status(process: ServerProcess) -> int | None:
         """Wait for the exit of a process that has closed its output; return None if it keeps running."""
         with suppress(TimeoutError):
             async with asyncio.timeout(SHUTDOWN_S):
                 return await process.wait()
         return None
-
-
-async def _drain(stderr: asyncio.StreamReader) -> None:
-    while chunk := await stderr.read(1 << 16):
-        log.debug("stderr of a language server: %r", chunk[:500])
 
 
 class _NoMessage(Exception):

@@ -9,7 +9,7 @@ import os
 import time
 from collections import defaultdict
 from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from typing import Literal
 
 import msgspec
@@ -76,6 +76,8 @@ class LanguageServerPool:
             raise ServerEnded(refusal)
         await asyncio.sleep(RESTARTS_AFTER_S[len(self._ends[key])])
         await self._make_room(key)
+        if (former := self._servers.get(key)) is not None:
+            await former.stop()  # it has ended; a child of it may keep the pipes open
         server = LanguageServer(
             place.setting, place.root, lambda reason: self._note_end(key, reason), self._on_correction
         )
@@ -131,12 +133,7 @@ class LanguageServerPool:
 
     async def close(self) -> None:
         """End all servers."""
-        servers = list(self._servers.values())
-        with suppress(TimeoutError):
-            async with asyncio.timeout(3):
-                await asyncio.gather(*(server.stop() for server in servers), return_exceptions=True)
-        for server in servers:
-            server.kill()
+        await asyncio.gather(*(server.stop() for server in self._servers.values()), return_exceptions=True)
 
     def kill_processes(self) -> None:
         """End the processes of all servers, from any thread."""
