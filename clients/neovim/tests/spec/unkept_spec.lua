@@ -284,15 +284,25 @@ local function drawn(buf)
   return found
 end
 
+--- Wait until this is drawn: that a change is gone may be answered before it counts as undone.
+---@param buf integer
+---@param expected table<string, integer>
+local function shows(buf, expected)
+  t.wait(
+    function() return vim.deep_equal(drawn(buf), expected) end,
+    function() return ('%s, not %s'):format(vim.inspect(expected), vim.inspect(drawn(buf))) end
+  )
+end
+
 t.it(
   'one sign and one highlight say what is not kept; what was undone has a muted sign, and no text',
   function()
     local _, _, buf = changed()
     marked(buf, { 2, 6, 10 })
-    t.eq(drawn(buf), { virtual = 0, FileopsSign = 3 })
+    shows(buf, { virtual = 0, FileopsSign = 3 })
     keys('gg]cdu')
     marked(buf, { 6, 10 })
-    t.eq(drawn(buf), { virtual = 0, FileopsSign = 2, FileopsUndone = 1 })
+    shows(buf, { virtual = 0, FileopsSign = 2, FileopsUndone = 1 })
     vim.cmd('Fileops keep file')
     marked(buf, {})
   end
