@@ -290,6 +290,55 @@ async def test_formatted_write_is_the_sessions_all_the_same(host: HookedHost, pr
     assert (await host.edit(path, "line 5\n", "mine 5\n")).reason is None  # and it knows what it has written
 
 
+@pytest.mark.parametrize(
+    ("original", "kind"), [("what it replaced", "session"), ("another text", "unsure"), (None, "unsure")]
+)
+async def test_texts_that_the_host_reports_say_which_write_was_its_own(
+    host: HookedHost, project: Path, person: LspClient, original: str | None, kind: str
+) -> None:
+    """R-COMP-22: a person saved while the host's question was open, and the host wrote other quotes than announced."""
+    path = project / "a.txt"
+    path.write_text(TEXT.replace("line 3\n", "say \u201cline 3\u201d\n"))
+    await host.read(path)
+    about = {"tool_name": "Edit", "tool_use_id": "toolu_x"}
+    given = {"file_path": str(path), "old_string": 'say "line 3"\n', "new_string": 'say "mine 3"\n'}
+    assert await host.hook("PreToolUse", **about, tool_input=given) == {}
+    saved = path.read_text().replace("line 20\n", "other 20\n")
+    path.write_text(saved)
+    await author(person, path)
+    path.write_text(saved.replace("\u201cline 3\u201d", "\u201cmine 3\u201d"))
+    told = saved if original == "what it replaced" else original
+    await host.hook("PostToolUse", **about, tool_input=given, tool_response={"originalFile": told})
+    newest = await author(person, path)
+    assert newest["by"]["kind"] == kind
+    assert (await entries(person, path))[1]["by"]["kind"] == "outside"
+    if kind == "session":
+        await person.call("fileops/rewind", {"entry_id": newest["entry_id"]})
+        assert path.read_text() == saved
+
+
+async def test_what_a_formatter_makes_of_the_hosts_own_text_is_not_the_hosts(
+    daemon: SharedDaemon, project: Path, person: LspClient
+) -> None:
+    """R-COMP-22: Gemini CLI reports the text that it has written."""
+    path = project / "a.txt"
+    gemini = HookedHost(daemon.state, project, host="gemini")
+    given = {"file_path": str(path), "old_string": "line  3\n", "new_string": "mine 3\n", "instruction": "c"}
+    about = {"tool_name": "replace", "tool_input": given}
+    await gemini.hook("BeforeTool", **about)
+    written = TEXT.replace("line 3\n", "mine 3\n")
+    path.write_text(written)
+    await author(person, path)
+    path.write_text(written + "formatted\n")
+    await author(person, path)
+    response = {"llmContent": "Done.", "returnDisplay": {"originalContent": TEXT, "newContent": written}}
+    await gemini.hook("AfterTool", **about, tool_response=response)
+    await author(person, path)
+    found = await entries(person, path)
+    assert [entry["by"].get("session_id") for entry in found] == [None, "gemini-cli:s1"]
+    assert [entry["added"] for entry in found] == [1, 1]
+
+
 # --- a person decides ----------------------------------------------------------------------------------------------
 
 

@@ -137,7 +137,7 @@ def _texts(response: object) -> dict[str, str]:
     fields = _object(response)
     shown = _object(fields.get("returnDisplay"))
     found = {
-        "original": _text(fields, "originalFile") or _text(shown, "originalContent"),
+        "original": _text({**shown, **fields}, "originalFile", "originalContent"),
         "result": _text(shown, "newContent"),
     }
     return {name: text for name, text in found.items() if text is not None}

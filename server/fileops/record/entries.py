@@ -49,6 +49,7 @@ SAME_WRITER_S = 2.0  # two changes of an unknown writer within it are one
 _BLOCK = 512  # bytes; editors and file systems write in multiples of it
 MOVED_S = 60.0  # between the readings of both names of a renamed file: a folder of thousands of them is read in seconds
 LEFT_S = 5.0  # an older unsettled entry belongs to no running daemon
+CLAIMABLE = 4  # newest entries of a file: a formatter may write after the host's own tool
 MAX_HALVES = 100_000  # of renames that wait for their other half
 
 
@@ -127,7 +128,11 @@ class _Unsettled(Struct):
 
 
 class EntryWriter:
-    """See the module. on_entries: called with the entries that were added or changed."""
+    """See the module.
+
+    on_entries: called with the entries that were added or changed. is_announced: whether a host's own tool is about to
+    write a file.
+    """
 
     def __init__(
         self,
@@ -135,8 +140,9 @@ class EntryWriter:
         windows: CommandWindows,
         turns: TurnRegistry,
         on_entries: Callable[[Sequence[Entry]], None],
+        is_announced: Callable[[str], bool] = lambda _path: False,
     ) -> None:
-        self._on_entries = on_entries
+        self._on_entries, self._is_announced = on_entries, is_announced
         self._store, self._windows, self._turns = store, windows, turns
         self._saves: dict[str, list[Save]] = {}
         self._unsettled: deque[_Unsettled] = deque()
@@ -216,13 +222,13 @@ class EntryWriter:
                     self._settle(unsettled, author)
 
     def claim(self, path: str, by: KnownBy, digest: bytes, *, is_unsure: bool) -> None:
-        """Give the newest entry of a file to the author who says to have written this content.
+        """Give the newest entry of a file with this content to the author who says to have written it.
 
         is_unsure: whether another program has written the file at the same time.
         """
-        entry = self._store.newest(path)
-        after = None if entry is None else entry.after
-        if entry is None or after is None or after.digest != digest or entry.evidence in {"commit", "save"}:
+        newest, _ = self._store.entries(LogQuery(path=path, limit=CLAIMABLE), is_file=True)
+        entry = next((each for each in newest if each.after is not None and each.after.digest == digest), None)
+        if entry is None or entry.evidence in {"commit", "save"}:
             return
         for unsettled in self._unsettled:
             if unsettled.entry_id == entry.entry_id:
@@ -527,6 +533,8 @@ class EntryWriter:
             previous = replace(previous, evidence=entry.evidence)
         elif previous is None or not _is_same_writer(previous, entry) or previous.moved_to or entry.moved_from:
             return entry
+        if self._is_announced(entry.path):
+            return entry  # a host's own tool may still claim one of them
         if previous.is_beside_git != entry.is_beside_git and entry.evidence != "save":
             return entry  # git may have brought text that nobody has written, or may bring back what it takes away
         if previous.before == entry.after:

@@ -665,7 +665,7 @@ class Recorder:
         try:
             store = self._open_store()
             store.on_begun_again = self._note_new_record
-            self._writer = EntryWriter(store, self.windows, self.turns, self._on_entries)
+            self._writer = EntryWriter(store, self.windows, self.turns, self._on_entries, self._is_announced)
             self._opened.set_result(store)
         except Exception as fault:  # the boundary of the thread: its waiters need an answer
             log.exception("the record could not be opened; everything else continues")
@@ -1536,7 +1536,7 @@ class Recorder:
     ) -> Commit | None:
         """Return the commit of a host's own tool that has just announced what it would write; else None."""
         announced = self.announced
-        if announced is None or not announced.is_announced(path):
+        if announced is None or not self._is_announced(path):
             return None
         content: Content = None
         if found is not None:
@@ -1547,6 +1547,9 @@ class Recorder:
                 return None
         stamp = None if found is None else _stamp_of(found)
         return announced.match(path, lambda write: self._content_before(before, write, content), content, stamp)
+
+    def _is_announced(self, path: str) -> bool:
+        return self.announced is not None and self.announced.is_announced(path)
 
     def _content_before(self, before: Known | None, write: AnnouncedWrite, after: Content) -> Content:
         """Return the content before the one that was just read: one that the file had since the announcement.

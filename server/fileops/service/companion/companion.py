@@ -6,6 +6,7 @@ before a write and the hook after it: the write is recognised by its content (re
 
 import asyncio
 from collections.abc import Callable, Sequence
+from dataclasses import replace as with_data
 from functools import partial
 
 from msgspec import Struct
@@ -25,8 +26,18 @@ from fileops.service.commit import did_edit
 from fileops.service.companion.answers import NOTHING, Answer, bounded, joined, refusal
 from fileops.service.companion.edits import Checked, EditGuard
 from fileops.service.companion.files import HostFiles, proof_of, shown_text
+from fileops.service.companion.made import carried_to, made_by_host
 from fileops.service.companion.reads import after_read, before_read
-from fileops.service.companion.report import CalledTool, HostCall, HostEdit, ReadCall, Removal, edits_of
+from fileops.service.companion.report import (
+    CalledTool,
+    EditCall,
+    HostCall,
+    HostEdit,
+    ReadCall,
+    Removal,
+    WriteCall,
+    edits_of,
+)
 from fileops.service.companion.writes import Announcer
 from fileops.service.fileops import FileOps
 from fileops.service.workspace import Workspace
@@ -177,7 +188,11 @@ class Companion:
         ]
         writes = self._workspace.announced.of_call(self.session_id, call_id)
         if any(not isinstance(call, ReadCall) for call in calls):
-            answered += [Answered(answer=await self._after_write(write)) for write in writes]
+            told = {call.path: call for call in calls if isinstance(call, (EditCall, WriteCall))}
+            answered += [
+                Answered(answer=await self._after_write(write, told.get(write.announced.given_path)))
+                for write in writes
+            ]
         self._workspace.announced.end(writes)
         return _joined(answered)
 
@@ -186,10 +201,11 @@ class Companion:
         answer, proof = await self._service.run_on_disk(look)
         return Answered(answer=answer, read_proofs=() if proof is None else (proof,))
 
-    async def _after_write(self, write: AnnouncedWrite) -> Answer:
+    async def _after_write(self, write: AnnouncedWrite, told: EditCall | WriteCall | None) -> Answer:
+        """Args: told: the call with the texts that the host says it has replaced and written, if it does."""
         await self._until_found(write)
         if write.commit is None:
-            await self._claim(write)
+            await self._claim(write, told)
             return NOTHING
         await self._note(write)
         loss, path = write.loss, write.announced.given_path
@@ -214,35 +230,42 @@ class Companion:
                 return
             if recorder is not None and is_recorded:
                 await recorder.flush()
-            else:
-                found = await self._service.run_on_disk(partial(self._files.saved_at, path))
-                if found is not None:
-                    content = found.data if found.exists else None
-                    commit = self._workspace.announced.match(path, lambda known: known.seen[-1], content, found.stamp)
-                    if commit is not None and recorder is not None:
-                        recorder.end_commit(commit)
-            if write.commit is not None or write.seen[-1] != write.seen[0]:
+            found = await self._service.run_on_disk(partial(self._files.saved_at, path))
+            content = None if found is None or not found.exists else found.data
+            if found is not None and not is_recorded:
+                commit = self._workspace.announced.match(path, lambda known: known.seen[-1], content, found.stamp)
+                if commit is not None and recorder is not None:
+                    recorder.end_commit(commit)
+            if write.commit is not None or (write.seen[-1] != write.seen[0] and write.seen[-1] == content):
                 return
             await asyncio.sleep(LOOK_S)
 
-    async def _claim(self, write: AnnouncedWrite) -> None:
+    async def _claim(self, write: AnnouncedWrite, told: EditCall | WriteCall | None) -> None:
         """The host's tool has written something else than announced, such as a formatted text. R-COMP-22."""
-        recorder, path = self._workspace.recorder, write.announced.path
-        found = await self._service.run_on_disk(partial(self._files.saved_at, path))
+        recorder, announced = self._workspace.recorder, write.announced
+        found = await self._service.run_on_disk(partial(self._files.saved_at, announced.path))
         if found is None or (found.data if found.exists else None) == write.seen[0]:
             return
-        n_contents = len(set(write.seen[1:]))
-        if recorder is not None and found.exists:
+        made = made_by_host(write.seen, found.data if found.exists else None, told)
+        if recorder is not None and made.after is not None:
             by = BySession(session_id=self.session_id, label=self._label())
-            recorder.claim(path, by, content_digest(found.data), is_unsure=n_contents > 1)
-        if n_contents <= 1:  # nothing of others was seen in between, so the session knows what its own call has made
-            report = CommitReport(method="in_place", durability="not_synced", reason="written by the host's own tool")
-            committed = Committed(snapshot=found, report=report)
-            await self._service.run_on_disk(
-                lambda: self._workspace.freshness.note_write(
-                    self.session_id, write.announced.given_path, committed, is_known_whole=write.announced.is_whole
-                )
+            recorder.claim(announced.path, by, content_digest(made.after), is_unsure=not made.is_sure)
+        if not made.is_sure or made.after != found.data:
+            return
+        report = CommitReport(method="in_place", durability="not_synced", reason="written by the host's own tool")
+        committed = Committed(snapshot=found, report=report)
+        freshness = self._workspace.freshness
+
+        def note() -> None:
+            before = with_data(announced.before, data=made.before or b"")
+            shown = None if announced.is_whole else freshness.shown_before(self.session_id, before)
+            if shown is not None:  # lines of others that the session has not seen stay unseen
+                shown = carried_to(shown, before.data, found.data) or shown
+            freshness.note_write(
+                self.session_id, announced.given_path, committed, is_known_whole=announced.is_whole, shown=shown
             )
+
+        await self._service.run_on_disk(note)
 
     async def _note(self, write: AnnouncedWrite) -> None:
         """Move the session's base, and tell everyone of the edit. R-COMP-23."""

@@ -49,12 +49,15 @@ class HostFiles(Struct, frozen=True, kw_only=True):
 
 def shown_text(snapshot: Snapshot) -> str | None:
     """Return the text as hosts show it, with line feeds and without a BOM; None if it is binary."""
-    if not snapshot.exists:
-        return ""
-    fmt = text.detect_format(snapshot.data)
-    if text.is_binary(snapshot.data, fmt):
+    return text_of(snapshot.data) if snapshot.exists else ""
+
+
+def text_of(data: bytes) -> str | None:
+    """Return the text of a content as hosts show it; None if it is binary."""
+    fmt = text.detect_format(data)
+    if text.is_binary(data, fmt):
         return None
-    return text.to_lf(text.decode(snapshot.data, fmt).removeprefix("\ufeff"))
+    return text.to_lf(text.decode(data, fmt).removeprefix("\ufeff"))
 
 
 def proof_of(session_id: SessionName, path: str, snapshot: Snapshot, *, is_whole: bool) -> ReadProof | None:
