@@ -89,6 +89,25 @@ async def test_part_that_was_read_does_not_allow_a_write_of_the_whole_file(host:
     assert (await host.write(path, "whole\n")).reason is None  # what the refusal shows counts as read
 
 
+@pytest.mark.parametrize("changes", [False, True])
+async def test_read_whose_text_the_host_does_not_report_counts_if_the_file_stayed_as_it_was(
+    daemon: SharedDaemon, project: Path, person: LspClient, *, changes: bool
+) -> None:
+    """R-COMP-11: Copilot CLI reports no text of a part."""
+    del person
+    path = project / "a.txt"
+    copilot = HookedHost(daemon.state, project, more={"timestamp": "2026-11-20T10:00:00.000Z"})
+
+    def show() -> dict[str, Any]:
+        if changes:
+            path.write_text(TEXT + "fresh\n")
+        return {"result_type": "success", "text_result_for_llm": "line 1"}
+
+    await copilot.call("Read", {"path": str(path), "view_range": [1, 30]}, show)
+    written = await copilot.call("Write", {"path": str(path), "file_text": "whole\n"}, lambda: None)
+    assert (written.reason is not None) is changes
+
+
 async def test_unreadable_file_is_refused(host: HookedHost, project: Path) -> None:
     """R-COMP-10"""
     (project / ".agentsignore").write_text("*.pem\n")

@@ -27,7 +27,7 @@ from fileops.service.companion.answers import NOTHING, Answer, bounded, joined, 
 from fileops.service.companion.edits import Checked, EditGuard
 from fileops.service.companion.files import HostFiles, proof_of, shown_text
 from fileops.service.companion.made import carried_to, made_by_host
-from fileops.service.companion.reads import after_read, before_read
+from fileops.service.companion.reads import ReadsAhead, after_read, before_read
 from fileops.service.companion.report import (
     CalledTool,
     EditCall,
@@ -74,7 +74,7 @@ class Companion:
         self._guard = EditGuard(
             files=self._files, editor=service.edit_operation, freshness=workspace.freshness, session_id=session_id
         )
-        self._announcer = Announcer(service.edit_operation)
+        self._announcer, self._reads = Announcer(service.edit_operation), ReadsAhead()
 
     # --- before ------------------------------------------------------------------------------------------------
 
@@ -86,7 +86,9 @@ class Companion:
     async def _before(self, call: HostCall, call_id: str, mode: str) -> Answered:
         if isinstance(call, ReadCall):
             look = partial(before_read, self._files, call, self._service.settings.texts)
-            return Answered(answer=await self._service.run_on_disk(look))
+            answer, digest = await self._service.run_on_disk(look)
+            self._reads.note(call, call_id, digest)
+            return Answered(answer=answer)
         if mode == PLAN_MODE:
             return Answered(answer=NOTHING)  # the host refuses it after its hooks
         try:
@@ -184,7 +186,8 @@ class Companion:
     async def after(self, calls: Sequence[HostCall], call_id: str) -> Answered:
         """Answer a hook after calls of the host's own tools."""
         answered = [
-            await self._after_read(call) if isinstance(call, ReadCall) else Answered(answer=NOTHING) for call in calls
+            await self._after_read(call, call_id) if isinstance(call, ReadCall) else Answered(answer=NOTHING)
+            for call in calls
         ]
         writes = self._workspace.announced.of_call(self.session_id, call_id)
         if any(not isinstance(call, ReadCall) for call in calls):
@@ -196,8 +199,9 @@ class Companion:
         self._workspace.announced.end(writes)
         return _joined(answered)
 
-    async def _after_read(self, call: ReadCall) -> Answered:
-        look = partial(after_read, self._files, call, self.session_id, self._tool_prefix)
+    async def _after_read(self, call: ReadCall, call_id: str) -> Answered:
+        before = self._reads.take(call, call_id)
+        look = partial(after_read, self._files, call, self.session_id, self._tool_prefix, before)
         answer, proof = await self._service.run_on_disk(look)
         return Answered(answer=answer, read_proofs=() if proof is None else (proof,))
 

@@ -1,5 +1,6 @@
 """What a host's own read has shown, and counts as read: R-COMP-10 to 13."""
 
+from collections import OrderedDict
 from collections.abc import Callable
 
 from fileops.core.presentation.companion_texts import unsaved_text
@@ -14,27 +15,58 @@ from fileops.service.companion.answers import NOTHING, Answer, ShownText, refusa
 from fileops.service.companion.files import BothTexts, HostFiles, proof_of, shown_text
 from fileops.service.companion.report import ReadCall
 
+MAX_READS = 100  # between their two hooks
 
-def before_read(files: HostFiles, call: ReadCall, texts: Texts) -> Answer:
-    """Refuse a file that agents must not read, and nothing else. Blocks."""
+
+class ReadsAhead:
+    """What files contained when a hook asked before a read: the host may not report which text it has shown.
+
+    Belongs to the event loop.
+    """
+
+    def __init__(self) -> None:
+        self._digests: OrderedDict[tuple[str, str], bytes] = OrderedDict()
+
+    def note(self, call: ReadCall, call_id: str, digest: bytes | None) -> None:
+        self._digests.pop((call_id, call.path), None)
+        if digest is not None:
+            self._digests[call_id, call.path] = digest
+        while len(self._digests) > MAX_READS:
+            self._digests.popitem(last=False)
+
+    def take(self, call: ReadCall, call_id: str) -> bytes | None:
+        """Return the digest of the saved content before a read; None if no hook has asked."""
+        return self._digests.pop((call_id, call.path), None)
+
+
+def before_read(files: HostFiles, call: ReadCall, texts: Texts) -> tuple[Answer, bytes | None]:
+    """Refuse a file that agents must not read, and nothing else. Returns the saved content's digest, too. Blocks."""
     try:
-        files.look(call.path)
+        return NOTHING, files.look(call.path).saved.digest
     except NotPermitted as error:
-        return refusal(failure_text(error, "read", call.path, texts))
+        return refusal(failure_text(error, "read", call.path, texts)), None
     except (FileOpsError, PathMoved):
-        pass  # the host says what is wrong with the file
-    return NOTHING
+        return NOTHING, None  # the host says what is wrong with the file
 
 
 def after_read(
-    files: HostFiles, call: ReadCall, session_id: SessionName, tool_prefix: Callable[[], str | None]
+    files: HostFiles,
+    call: ReadCall,
+    session_id: SessionName,
+    tool_prefix: Callable[[], str | None],
+    digest_before: bytes | None,
 ) -> tuple[Answer, ReadProof | None]:
-    """Return the answer to a read, and what counts as read once it is printed. Blocks."""
+    """Return the answer to a read, and what counts as read once it is printed. Blocks.
+
+    Args: digest_before: of the saved content when the hook before the read asked; None if none did.
+    """
     try:
         both = files.look(call.path)
     except (FileOpsError, PathMoved):
         return NOTHING, None
     present, saved = shown_text(both.present), shown_text(both.saved)
+    if both.editor is None and call.shown is None and both.saved.digest != digest_before:
+        return NOTHING, None  # what was shown may be another content
     if present is None or saved is None:  # an image or a PDF: by its digest only
         return NOTHING, proof_of(session_id, call.path, both.present, is_whole=False)
     first = max(call.start or 1, 1)
