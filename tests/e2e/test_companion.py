@@ -130,6 +130,32 @@ async def test_unsaved_text_is_shown_in_place_of_the_file(host: HookedHost, proj
     assert "+line 4 typed" in seen.context
 
 
+async def test_unsaved_text_of_a_file_that_a_command_names_is_told_once_in_a_turn(
+    daemon: SharedDaemon, project: Path, person: LspClient
+) -> None:
+    """R-COMP-12: Codex has no tool to read, and prints files by its shell."""
+    path = project / "a.txt"
+    person.open(path)
+    person.change(path, TEXT.replace("line 4\n", "line 4 typed\n"), version=2)
+    await person.call("fileops/sessions", {})  # the change has arrived
+    codex = HookedHost(daemon.state, project, host="codex")
+    await codex.hook("UserPromptSubmit")
+    hook = Hook("codex", "s1", os.getpid())
+
+    async def said() -> str:
+        return "\n".join(await daemon.state.note_views(hook, [str(path), str(project / "b.txt")], TEXT))
+
+    first = await said()
+    assert f"Neovim has unsaved text of {path}." in first
+    assert "+line 4 typed" in first
+    assert await said() == ""
+    await codex.hook("UserPromptSubmit")
+    assert await said() == first
+    person.change(path, TEXT.replace("line 5\n", "line 5 typed\n"), version=3)
+    await person.call("fileops/sessions", {})
+    assert "+line 5 typed" in await said()
+
+
 # --- before an edit ------------------------------------------------------------------------------------------------
 
 

@@ -131,10 +131,12 @@ class SharedDaemonState(DaemonState):
         found = None if self._is_forged(hook) else await self._session_of(hook, ancestors_of(hook.pid))
         return [] if found is None else await found.connection.notices(found.session_id)
 
-    async def note_views(self, hook: "Hook", file_paths: Sequence[str], output: str) -> None:
+    async def note_views(self, hook: "Hook", file_paths: Sequence[str], output: str) -> Sequence[str]:
         found = None if self._is_forged(hook) else await self._session_of(hook, ancestors_of(hook.pid))
-        if found is not None:
-            await found.connection.note_views(found.session_id, file_paths, output)
+        if found is None:
+            return ()
+        await found.connection.note_views(found.session_id, file_paths, output)
+        return await self.hooked.unsaved_texts(found.session_id, file_paths)
 
     async def reset(self, hook: "Hook") -> None:
         found = None if self._is_forged(hook) else await self._session_of(hook, ancestors_of(hook.pid))

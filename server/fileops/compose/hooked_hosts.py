@@ -67,6 +67,7 @@ class HookedHosts:
         companion = connection.companion
         match report.event:
             case "start":
+                companion.begin_turn()
                 return {}
             case "turn":
                 companion.end_turn()
@@ -90,6 +91,11 @@ class HookedHosts:
         is_client = client is None or bool(report.agent_id)
         notices = await (connection if is_client or client is None else client).notices(session_id)
         return _delivered(connection, answered, notices)
+
+    async def unsaved_texts(self, session_id: SessionName, file_paths: Sequence[str]) -> Sequence[str]:
+        """Return what the model is told of the unsaved text of files that its shell command has named."""
+        connection = self._hosts.get(session_id)
+        return () if connection is None else await connection.companion.unsaved_texts(file_paths)
 
     def end(self, session_id: SessionName) -> None:
         """End a session's connection."""

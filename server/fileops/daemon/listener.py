@@ -341,9 +341,8 @@ class Listener:
         with suppress(TimeoutError):
             async with asyncio.timeout(_patience_of(request)):
                 views = views_of_request(request)
-                if views is not None:
-                    await self._service.note_views(hook, *views)
-                return list(await self._service.notices(hook))
+                unsaved = () if views is None else await self._service.note_views(hook, *views)
+                return [*unsaved, *await self._service.notices(hook)]
         return []
 
     async def _record(self, request: ControlRequest, peer: PeerProcess) -> None:

@@ -38,8 +38,11 @@ class SharedService(Protocol):
         """Take what should be reported to a hook's session now; empty if the session is unknown."""
         ...
 
-    async def note_views(self, hook: Hook, file_paths: Sequence[str], output: str) -> None:
-        """Count what a shell command's output has shown of these files as read by a hook's session."""
+    async def note_views(self, hook: Hook, file_paths: Sequence[str], output: str) -> Sequence[str]:
+        """Count what a shell command's output has shown of these files as read by a hook's session.
+
+        Returns texts about the unsaved text of these files, for a session whose host's own tools are guarded.
+        """
         ...
 
     async def reset(self, hook: Hook) -> None:

@@ -27,7 +27,7 @@ from fileops.service.companion.answers import NOTHING, Answer, bounded, joined, 
 from fileops.service.companion.edits import Checked, EditGuard
 from fileops.service.companion.files import HostFiles, proof_of, shown_text
 from fileops.service.companion.made import carried_to, made_by_host
-from fileops.service.companion.reads import ReadsAhead, after_read, before_read
+from fileops.service.companion.reads import ReadsAhead, after_read, before_read, unsaved_of
 from fileops.service.companion.report import (
     CalledTool,
     EditCall,
@@ -75,6 +75,7 @@ class Companion:
             files=self._files, editor=service.edit_operation, freshness=workspace.freshness, session_id=session_id
         )
         self._announcer, self._reads = Announcer(service.edit_operation), ReadsAhead()
+        self._told: set[str] = set()  # texts about unsaved text, in this turn
 
     # --- before ------------------------------------------------------------------------------------------------
 
@@ -205,6 +206,14 @@ class Companion:
         answer, proof = await self._service.run_on_disk(look)
         return Answered(answer=answer, read_proofs=() if proof is None else (proof,))
 
+    async def unsaved_texts(self, file_paths: Sequence[str]) -> tuple[str, ...]:
+        """Tell of unsaved text of files that a shell command has named, once in a turn. R-COMP-12."""
+        look = partial(unsaved_of, self._files, file_paths, self._tool_prefix())
+        found = await self._service.run_on_disk(look)
+        new = bounded(text for text in found if text not in self._told)
+        self._told.update(new)
+        return new
+
     async def _after_write(self, write: AnnouncedWrite, told: EditCall | WriteCall | None) -> Answer:
         """Args: told: the call with the texts that the host says it has replaced and written, if it does."""
         await self._until_found(write)
@@ -314,6 +323,9 @@ class Companion:
     def failed(self, call_id: str) -> None:
         """End what was announced for a call that the host did not make."""
         self._workspace.announced.end(self._workspace.announced.of_call(self.session_id, call_id))
+
+    def begin_turn(self) -> None:
+        self._told.clear()
 
     def end_turn(self) -> None:
         self._workspace.announced.end_session(self.session_id)

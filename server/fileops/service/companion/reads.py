@@ -1,7 +1,7 @@
 """What a host's own read has shown, and counts as read: R-COMP-10 to 13."""
 
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from fileops.core.presentation.companion_texts import unsaved_text
 from fileops.core.presentation.failures import failure_text
@@ -79,6 +79,20 @@ def after_read(
     if call.shown is not None and not _has(present, to_lf(call.shown), first, is_whole=is_whole):
         return NOTHING, None  # what was shown is not in the file any more
     return NOTHING, proof_of(session_id, call.path, both.present, is_whole=is_whole)
+
+
+def unsaved_of(files: HostFiles, paths: Sequence[str], tool_prefix: str | None) -> list[str]:
+    """Return what a model is told of those of these files that have unsaved text. Blocks."""
+    found: list[str] = []
+    for path in paths:
+        try:
+            both = files.look(path)
+        except (FileOpsError, PathMoved):
+            continue
+        present, saved = shown_text(both.present), shown_text(both.saved)
+        if both.editor is not None and present is not None and saved is not None:
+            found.append(unsaved_text(path, both.editor, saved, present, tool_prefix))
+    return found
 
 
 def _unsaved(
