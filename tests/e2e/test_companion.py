@@ -325,6 +325,50 @@ async def test_lines_of_others_that_a_write_removed_are_named_and_come_back(
     assert "no lost lines have this id" in unknown["output"]
 
 
+@pytest.mark.parametrize("name", ["a.txt", ".env"])
+async def test_lost_lines_come_back_after_the_daemon_was_started_again(project: Path, name: str) -> None:
+    """R-COMP-24: but those of a protected file, whose contents are never stored."""
+    path = project / name
+    path.write_text(TEXT)
+    async with shared_daemon() as daemon:
+        editor = await daemon.editor(project, confirms=True)
+        await until_recorded(editor, project)
+
+        async def confirm(_params: Any) -> Any:
+            return {"outcome": "proceed_once"}
+
+        editor.answers["fileops/confirmEdit"] = confirm
+        host = HookedHost(daemon.state, project)
+        await host.read(path)
+        about = {"tool_name": "Edit", "tool_use_id": "toolu_x"}
+        given = {"file_path": str(path), "old_string": "line 3\n", "new_string": "mine 3\n"}
+        await host.hook("PreToolUse", **about, tool_input=given)
+        path.write_text(TEXT + "fresh\n")
+        await entries_of(editor, path, 1)
+        path.write_text(TEXT.replace("line 3\n", "mine 3\n"))
+        after = await host.hook("PostToolUse", **about, tool_input=given, tool_response={"originalFile": TEXT})
+        loss_id = after["systemMessage"].partition("fileops-server undo ")[2].partition("`")[0]
+    async with shared_daemon() as daemon:
+        editor = await daemon.editor(project)
+        undone = await editor.call("fileops/undo", {"edit_id": loss_id})
+        is_stored = name == "a.txt"
+        assert (undone["error"] is None) is is_stored, undone
+        assert path.read_text() == TEXT.replace("line 3\n", "mine 3\n") + ("fresh\n" if is_stored else "")
+    assert not any(b"fresh" in file.read_bytes() for file in losses_of(project)) or is_stored
+
+
+def losses_of(project: Path) -> list[Path]:
+    return [*(project.parent / "state").glob("fileops-server/losses/*")]
+
+
+async def entries_of(person: LspClient, path: Path, n: int) -> list[dict[str, Any]]:
+    """The entries of a file, once there are n."""
+    async with asyncio.timeout(PATIENCE_S):
+        while len(found := await entries(person, path)) < n:
+            await asyncio.sleep(0.02)
+    return found
+
+
 async def test_formatted_write_is_the_sessions_all_the_same(host: HookedHost, project: Path, person: LspClient) -> None:
     """R-COMP-22"""
     path = project / "a.txt"

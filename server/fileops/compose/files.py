@@ -10,6 +10,7 @@ from fileops.core.ignore import FILE_NAME
 from fileops.fs.encoded.filesystem import EncodedFileSystem
 from fileops.fs.local.rule_files import LocalRuleFiles
 from fileops.fs.rule_files import KEPT_NS, RoutedRuleFiles, StatRuleFiles
+from fileops.record.lost_lines import Losses, default_folder
 from fileops.rpc.decode import InvalidParams
 from fileops.service.client.unreadable import RuleBook
 from fileops.service.diagnosis import Diagnosis
@@ -85,6 +86,7 @@ def build_workspace(
         has_many_clients=has_many_clients,
         recorder=recorder,
         diagnosis=Diagnosis(_language_servers),
+        losses=None if recorder is None else Losses(default_folder()),
     )
 
 

@@ -17,21 +17,19 @@ from msgspec import Struct
 
 from fileops.core.diff.contents import splices_between
 from fileops.core.diff.unified import change_of
-from fileops.core.text import decode_for_display, detect_format
+from fileops.core.text import detect_format
 from fileops.model.commits import Commit
 from fileops.model.edits import Plan
 from fileops.model.files import CommitReport, Snapshot, Stamp
 from fileops.model.record import BySession
 from fileops.model.sessions import SessionName
 from fileops.model.settings import Limits
+from fileops.record.lost_lines import Loss, Losses, lines_of
 
 MAX_S = 3600.0  # a person may take long to answer the host's own question
 MAX_WRITES = 1000
 MAX_BYTES = 4 << 20  # of a file whose contents are compared
 MAX_SEEN = 16  # contents of one announcement
-LOSS_KEPT_S = 86400.0
-MAX_LOSSES = 200
-LOSS_PREFIX = "l-"
 
 # A content, or None for no file.
 Content = bytes | None
@@ -61,20 +59,6 @@ class Announced(Struct, frozen=True, kw_only=True):
         return self.before.path
 
 
-class Loss(Struct, frozen=True, kw_only=True):
-    """Fresh lines of others that a write has removed, because it was made on an older content.
-
-    merged: the write with these lines; None if they conflict. at: seconds since the epoch.
-    """
-
-    loss_id: str
-    path: str
-    lines: tuple[str, ...]
-    merged: Content
-    written: bytes
-    at: float
-
-
 class AnnouncedWrite:
     """One announcement, and what has become of it. The lock of AnnouncedWrites guards it."""
 
@@ -99,11 +83,12 @@ class AnnouncedWrite:
 class AnnouncedWrites:
     """See the module. keep: called with each write that is found, in the thread that has found it."""
 
-    def __init__(self, keep: Callable[[Commit], None], now: Callable[[], float] = time.monotonic) -> None:
-        self._keep, self._now = keep, now
+    def __init__(
+        self, keep: Callable[[Commit], None], losses: Losses, now: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._keep, self._losses, self._now = keep, losses, now
         self._lock = threading.Lock()
         self._writes: dict[str, list[AnnouncedWrite]] = {}  # by path, oldest first
-        self._losses: dict[str, Loss] = {}
 
     def announce(self, announced: Announced) -> None:
         """Expect a write. One of the same call and file, or without a call's id, replaces the earlier one."""
@@ -140,16 +125,25 @@ class AnnouncedWrites:
         return path in self._writes
 
     def match(
-        self, path: str, before_of: "Callable[[AnnouncedWrite], Content]", after: Content, stamp: Stamp | None
+        self,
+        path: str,
+        before_of: "Callable[[AnnouncedWrite], Content]",
+        after: Content,
+        stamp: Stamp | None,
+        *,
+        may_store: bool,
     ) -> Commit | None:
         """Return the commit if an announced write has made this content; else remember it as another's.
 
-        before_of: returns the content before, which the write may have seen. stamp: of the file
-        now; None if there is none.
+        before_of: returns the content before, which the write may have seen. stamp: of the file now; None if there is
+        none. may_store: whether lost lines of the file may be stored on the disk.
         """
         with self._lock:
             writes = [write for write in self._writes.get(path, ()) if write.commit is None]
-            found = next((write for write in writes if self._found(write, before_of(write), after, stamp)), None)
+            found = next(
+                (write for write in writes if self._found(write, before_of(write), after, stamp, may_store=may_store)),
+                None,
+            )
             for write in writes:
                 if write is not found:
                     write.see(after)
@@ -158,39 +152,26 @@ class AnnouncedWrites:
         self._keep(found.commit)
         return found.commit
 
-    def loss(self, loss_id: str) -> Loss | None:
-        with self._lock:
-            return self._losses.get(loss_id)
-
-    def note_loss(self, path: str, base: bytes, theirs: bytes, written: bytes, merged: Content) -> Loss | None:
-        """Keep the lines of `theirs` that `written`, which was made on `base`, does not have. None without any."""
-        with self._lock:
-            return self._note_loss(path, base, theirs, written, merged)
-
     # --- with the lock -----------------------------------------------------------------------------------------
 
-    def _found(self, write: AnnouncedWrite, was: Content, after: Content, stamp: Stamp | None) -> bool:
+    def _found(
+        self, write: AnnouncedWrite, was: Content, after: Content, stamp: Stamp | None, *, may_store: bool
+    ) -> bool:
         for base in dict.fromkeys((was, *reversed(write.seen))):
             if write.makes(base, after):
                 write.commit = _commit_of(write.announced, was, after, stamp)
                 known = write.seen[0] if write.announced.is_whole else base
                 if was is not None and known is not None and after is not None and was != known:
-                    merged = write.announced.merged_with(was)
-                    write.loss = self._note_loss(write.announced.path, known, was, after, merged)
+                    write.loss = self._losses.note(
+                        write.announced.path,
+                        base=known,
+                        theirs=was,
+                        written=after,
+                        merged=write.announced.merged_with(was),
+                        may_store=may_store,
+                    )
                 return True
         return False
-
-    def _note_loss(self, path: str, base: bytes, theirs: bytes, written: bytes, merged: Content) -> Loss | None:
-        known = {*_lines(base), *_lines(written)}
-        lines = tuple(line for line in _lines(theirs) if line not in known)
-        if not lines:
-            return None
-        at = time.time()
-        loss_id = f"{LOSS_PREFIX}{uuid.uuid4().hex[:12]}"
-        loss = Loss(loss_id=loss_id, path=path, lines=lines, merged=merged, written=written, at=at)
-        kept = [old for old in self._losses.values() if at - old.at < LOSS_KEPT_S]
-        self._losses = {each.loss_id: each for each in [*kept[-MAX_LOSSES + 1 :], loss]}
-        return loss
 
     def _all(self) -> list[AnnouncedWrite]:
         return [write for writes in self._writes.values() for write in writes]
@@ -209,7 +190,7 @@ class AnnouncedWrites:
 
 def is_older_text(before: bytes, edited: bytes, written: bytes) -> bool:
     """Return whether a text was made of the content before an edit: without what that added, with what it removed."""
-    old, new, found = set(_lines(before)), set(_lines(edited)), set(_lines(written))
+    old, new, found = set(lines_of(before)), set(lines_of(edited)), set(lines_of(written))
     added, removed = new - old, old - new
     return bool(added) and added.isdisjoint(found) and removed <= found
 
@@ -251,7 +232,3 @@ def _commit_of(announced: Announced, before: Content, after: Content, stamp: Sta
         time=now_ns / 1e9,
         is_kept=announced.is_kept,
     )
-
-
-def _lines(data: bytes) -> list[str]:
-    return [line.rstrip("\r") for line in decode_for_display(data).split("\n") if line.strip()]

@@ -1546,7 +1546,10 @@ class Recorder:
             if content is None:
                 return None
         stamp = None if found is None else _stamp_of(found)
-        return announced.match(path, lambda write: self._content_before(before, write, content), content, stamp)
+        may_store = found is None or found.data is not None
+        return announced.match(
+            path, lambda write: self._content_before(before, write, content), content, stamp, may_store=may_store
+        )
 
     def _is_announced(self, path: str) -> bool:
         return self.announced is not None and self.announced.is_announced(path)

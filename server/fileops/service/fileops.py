@@ -55,7 +55,7 @@ from fileops.telemetry.stats import Statistics
 
 if TYPE_CHECKING:
     from fileops.model.record import ByPerson
-    from fileops.record.announced import Loss
+    from fileops.record.lost_lines import Loss
     from fileops.service.client.approval import Asking
     from fileops.service.hub.sessions import SessionRecord
     from fileops.service.policy import Policy
@@ -487,8 +487,8 @@ class FileOps:
         return self._noted(request, session, step) if isinstance(step, EditResult) else None
 
     def loss(self, loss_id: str) -> "Loss | None":
-        """Return fresh lines of others that a write has removed. Losses are kept for a day."""
-        return self._workspace.announced.loss(loss_id)
+        """Return fresh lines of others that a write has removed. Losses are kept for a day. Blocks."""
+        return self._workspace.losses.get(loss_id)
 
     @property
     def person(self) -> "ByPerson | None":

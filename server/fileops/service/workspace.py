@@ -18,6 +18,7 @@ from fileops.model.sessions import SessionName
 from fileops.ports import Clock, FileSystem
 from fileops.record.announced import AnnouncedWrites
 from fileops.record.history import History
+from fileops.record.lost_lines import Losses
 from fileops.service.activity import ActivityLog
 from fileops.service.answers.syntax import SyntaxChecker
 from fileops.service.client.unreadable import RuleBook
@@ -53,11 +54,13 @@ class Workspace:
         recorder: "Recorder | None" = None,
         diagnosis: Diagnosis | None = None,
         saved: FileSystem | None = None,
+        losses: Losses | None = None,
     ) -> None:
         """Args: recorder: records who changed what; None if nothing is recorded.
 
         diagnosis: finds the problems that edits introduce; None if the daemon does not look for them. saved: the files
-        without the text of open documents; None: `fs` has none.
+        without the text of open documents; None: `fs` has none. losses: keeps lines that writes of hosts' own tools have
+        removed; None keeps them in memory.
         """
         self.fs = fs
         self.saved = fs if saved is None else saved
@@ -82,7 +85,8 @@ class Workspace:
             diagnose=None if diagnosis is None else diagnosis.note_commits,
             note_change=freshness.known_changes.note,
         )
-        self.announced = AnnouncedWrites(history.keep)  # writes that hosts' own tools are about to make
+        self.losses = losses or Losses()
+        self.announced = AnnouncedWrites(history.keep, self.losses)  # writes that hosts' own tools are about to make
         if recorder is not None:
             recorder.announced = self.announced
             recorder.on_overwritten = self._note_overwritten
@@ -118,7 +122,14 @@ class Workspace:
         """Keep an agent's fresh lines over which an older text was written, and tell its session of them."""
         path = commit.before.path
         merged = merged_over(commit, content)
-        loss = self.announced.note_loss(path, commit.before.data, commit.after.data, content, merged)
+        loss = self.losses.note(
+            path,
+            base=commit.before.data,
+            theirs=commit.after.data,
+            written=content,
+            merged=merged,
+            may_store=True,  # the recorder reports no overwritten text of files that it does not keep
+        )
         if loss is None or merged is None:
             return None
         self.activity.note_overwritten(commit.session_id, overwritten_text(path, loss.lines, loss.loss_id))

@@ -246,7 +246,9 @@ class Companion:
             found = await self._service.run_on_disk(partial(self._files.saved_at, path))
             content = None if found is None or not found.exists else found.data
             if found is not None and not is_recorded:
-                commit = self._workspace.announced.match(path, lambda known: known.seen[-1], content, found.stamp)
+                commit = self._workspace.announced.match(
+                    path, lambda known: known.seen[-1], content, found.stamp, may_store=False
+                )
                 if commit is not None and recorder is not None:
                     recorder.end_commit(commit)
             if write.commit is not None or (write.seen[-1] != write.seen[0] and write.seen[-1] == content):

@@ -18,7 +18,7 @@ from fileops.model.record import ByPerson
 from fileops.model.requests import EditRequest
 from fileops.model.results import UndoneFile, UndoResult
 from fileops.model.sessions import SessionName
-from fileops.record.announced import LOSS_PREFIX, Loss
+from fileops.record.lost_lines import PREFIX, Loss
 from fileops.service.commit import PlannedCommit, did_edit
 from fileops.service.edit import EditOperation
 from fileops.service.policy import Policy
@@ -31,14 +31,14 @@ _NEEDS_PERSON = "a person decides about edits of this file: ask them to bring th
 
 def is_loss(edit_id: str) -> bool:
     """Return whether an id names lost lines. It names an undo as the id of an edit does."""
-    return edit_id.startswith(LOSS_PREFIX)
+    return edit_id.startswith(PREFIX)
 
 
 async def restore_lines(
     service: "FileOps", loss_id: str, session_id: SessionName, *, dry_run: bool = False
 ) -> UndoResult:
     """Bring the lines back beside what was written, and beside later changes of others."""
-    loss = service.loss(loss_id)
+    loss = await service.run_on_disk(lambda: service.loss(loss_id))
     if loss is None:
         error = UndoConflict(reason="unknown_edit", explanation="no lost lines have this id")
         return _failed(error, "", dry_run=dry_run)
