@@ -156,6 +156,48 @@ async def test_unsaved_text_of_a_file_that_a_command_names_is_told_once_in_a_tur
     assert "+line 5 typed" in await said()
 
 
+@pytest.mark.parametrize("answer", ["saved", "kept", "refused", "file has changed"])
+async def test_editor_that_saves_before_an_agent_reads_makes_its_tools_see_the_text(
+    daemon: SharedDaemon, project: Path, answer: str
+) -> None:
+    """R-COMP-19: else, and over changes that the editor has not seen, unsaved text is handled as unsaved."""
+    path = project / "a.txt"
+    editor = await daemon.editor(project, saves=True)
+    await until_recorded(editor, project)
+    host = HookedHost(daemon.state, project)
+    typed = TEXT.replace("line 4\n", "line 4 typed\n")
+    editor.open(path)
+    await editor.read(path)  # the document was compared with its file
+    editor.change(path, typed, version=2)
+    asked: list[Any] = []
+
+    async def save(params: Any) -> Any:
+        asked.append(params)
+        if answer == "refused":
+            return {"saved": "perhaps"}
+        if answer == "saved":
+            path.write_text(typed)
+            editor.notify("textDocument/didSave", {"textDocument": {"uri": path.as_uri()}, "text": typed})
+        return {"saved": answer == "saved"}
+
+    editor.answers["fileops/saveDocument"] = save
+    if answer == "file has changed":
+        path.write_text(TEXT + "fresh\n")
+    await editor.call("fileops/sessions", {})  # the change has arrived
+    host.mode = "default"
+    seen = await host.read(path)
+    if answer == "saved":
+        assert (seen.shown, seen.context) == (None, "")
+        assert (await host.edit(path, "line 4 typed\n", "mine\n")).reason is None
+        assert path.read_text() == typed.replace("line 4 typed\n", "mine\n")
+        saved = (await entries(editor, path))[-1]
+        assert (saved["by"]["kind"], saved["evidence"]) == ("person", "save")
+    else:
+        assert "Neovim has unsaved text of" in seen.context
+    expected = [] if answer == "file has changed" else [{"uri": path.as_uri(), "version": 2}]
+    assert asked == expected
+
+
 # --- before an edit ------------------------------------------------------------------------------------------------
 
 
@@ -364,9 +406,10 @@ def losses_of(project: Path) -> list[Path]:
 async def entries_of(person: LspClient, path: Path, n: int) -> list[dict[str, Any]]:
     """The entries of a file, once there are n."""
     async with asyncio.timeout(PATIENCE_S):
-        while len(found := await entries(person, path)) < n:
+        while True:
+            if len(found := await entries(person, path)) >= n:
+                return found
             await asyncio.sleep(0.02)
-    return found
 
 
 async def test_formatted_write_is_the_sessions_all_the_same(host: HookedHost, project: Path, person: LspClient) -> None:

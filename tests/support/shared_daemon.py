@@ -249,11 +249,18 @@ class SharedDaemon:
         self._clients: list[SharedClient] = []
         self._descriptors: list[int] = []  # of the daemon's side, which the listener would close
 
-    async def editor(self, *folders: Path, host: str = "nvim", confirms: bool = False, **options: Any) -> LspClient:
-        """An editor that was initialized. confirms: it shows each edit to its user; else no user is asked."""
+    async def editor(
+        self, *folders: Path, host: str = "nvim", confirms: bool = False, saves: bool = False, **options: Any
+    ) -> LspClient:
+        """An editor that was initialized.
+
+        confirms: it shows each edit to its user; else no user is asked. saves: it is asked to save documents.
+        """
         options = {"approval_fallback": "none", "ask": "each_edit" if confirms else None, **options}
         client = await self.lsp("editor", host)
-        await client.initialize(*folders, capabilities=editor_capabilities(confirms=confirms), options=options)
+        await client.initialize(
+            *folders, capabilities=editor_capabilities(confirms=confirms, saves=saves), options=options
+        )
         return client
 
     async def agent(
@@ -351,11 +358,11 @@ class SharedDaemon:
         return session, *await asyncio.open_connection(sock=theirs, limit=64 << 20)
 
 
-def editor_capabilities(*, confirms: bool = False) -> dict[str, Any]:
+def editor_capabilities(*, confirms: bool = False, saves: bool = False) -> dict[str, Any]:
     return {
         "workspace": {"applyEdit": True, "workspaceEdit": {"documentChanges": True}},
         "textDocument": {"synchronization": {}},
-        "experimental": {"fileops": {"confirm_edit": confirms}},
+        "experimental": {"fileops": {"confirm_edit": confirms, "save_document": saves}},
     }
 
 

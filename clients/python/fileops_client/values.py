@@ -1100,6 +1100,16 @@ class RewoundFile:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SaveDocumentParams:
+    """Asks the editor to save a document, if its user wants that."""
+
+    uri: str
+    """The document's URI."""
+    version: int
+    """The version that the daemon knows."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
     """A session of a shared daemon, of this connection or another."""
 

@@ -19,6 +19,7 @@ import { showCrash } from './daemon/notices';
 import { History } from './history';
 import { OwnSessions } from './ownSessions';
 import { Problems } from './problems';
+import { saveDocument } from './saving';
 import type { SessionParams } from './protocol';
 import { attachedTo } from './review/attached';
 import { Reviews } from './review/queue';
@@ -59,6 +60,7 @@ export function activate(context: vscode.ExtensionContext): FileopsApi {
     confirmCommand: (params, token) => reviews.askCommand(params, token),
     correctEdit: (params, token) => corrections.ask(params, token),
     diagnostics: (params, token) => problems.ask(params, token),
+    saveDocument,
     get isCorrecting() { return corrections.isUsed; },
   });
   const reviews = new Reviews(panes, log, context.workspaceState, {

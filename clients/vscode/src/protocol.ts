@@ -26,3 +26,4 @@ export type ToolResult<D = Record<string, unknown>> = Omit<AnyToolResult, 'detai
 export const CONFIRM_COMMAND = 'fileops/confirmCommand' satisfies keyof DaemonRequests;
 export const CORRECT_EDIT = 'fileops/correctEdit' satisfies keyof DaemonRequests;
 export const DIAGNOSTICS = 'fileops/diagnostics' satisfies keyof DaemonRequests;
+export const SAVE_DOCUMENT = 'fileops/saveDocument' satisfies keyof DaemonRequests;

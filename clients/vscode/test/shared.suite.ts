@@ -1,5 +1,5 @@
 import * as assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
+import { execFile, execFileSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import * as vscode from 'vscode';
@@ -7,7 +7,7 @@ import type { FileopsApi } from '../src/api';
 import type { Insides } from '../src/extension';
 import type { Session } from '../src/protocol';
 import { McpAgent } from './mcpAgent';
-import { closeAll, disk, file, open, type Review, shownDiffs, until, world } from './world';
+import { closeAll, disk, file, open, type Review, set, shownDiffs, until, world } from './world';
 
 export function sharedSuite(): void {
   describe('one daemon for this window and agents outside of it', () => {
@@ -64,6 +64,33 @@ export function sharedSuite(): void {
       const { text } = await agent.call('Read', { file_path: path });
       assert.match(text, /1→unsaved = 0/);
       assert.ok(await editor.document.save());
+    });
+
+    it('is saved before an agent\'s own tool reads it, if the user wants that', async () => {
+      const path = file('a = 1\n');
+      const editor = await open(path);
+      const { command, args } = await api.mcpServer();
+      const hook = (): Promise<string> => new Promise((resolve, reject) => {
+        const asking = {
+          hook_event_name: 'PreToolUse', session_id: 's1', transcript_path: '/t', prompt_id: 'p', cwd: vscode.workspace.workspaceFolders![0]!.uri.fsPath,
+          tool_name: 'Read', tool_input: { file_path: path }, tool_use_id: 'toolu_1',
+        };
+        const front = args.slice(0, args.indexOf('mcp'));
+        const run = execFile(command, [...front, 'mcp', 'hook', 'claude', '--mode', 'companion'], (error, stdout) =>
+          error ? reject(error) : resolve(stdout));
+        run.stdin!.end(JSON.stringify(asking));
+      });
+      await type(editor, 0, 0, 'unsaved = 0\n');
+      assert.equal(await hook(), '');
+      assert.ok(editor.document.isDirty); // "keep" is the default
+      await set('unsaved', 'save');
+      try {
+        assert.equal(await hook(), '');
+        assert.ok(!editor.document.isDirty);
+        assert.equal(disk(path), 'unsaved = 0\na = 1\n');
+      } finally {
+        await set('unsaved', undefined);
+      }
     });
 
     it('a formatter that runs on save does not force the agent to read again', async () => {

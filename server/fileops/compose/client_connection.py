@@ -111,6 +111,10 @@ class ClientConnection:
     def notify_ask(self) -> None:
         """Send the value of the switch "ask before each edit", if this is an editor."""
 
+    async def save_document(self, uri: str, version: int) -> bool:
+        """Have an editor save a document, if its user wants that. Returns whether it did."""
+        return False
+
     @property
     def folders(self) -> "tuple[str, ...]":
         """The client's folders, as given and canonical."""

@@ -12,6 +12,8 @@ from fileops import __version__
 from fileops.attach.handshake import Attachment
 from fileops.compose.client_connection import ClientConnection
 from fileops.compose.recording import record_folders
+from fileops.model.errors import FileOpsError
+from fileops.model.internal_errors import PathMoved
 from fileops.model.settings import Settings
 from fileops.service.client.adapters import ClientAdapters
 from fileops.service.companion.companion import Companion
@@ -22,6 +24,8 @@ from fileops.service.review.client import NoHost
 
 if TYPE_CHECKING:
     from fileops.compose.state import DaemonState, Hub
+    from fileops.fs.overlay.filesystem import OverlayFileSystem
+    from fileops.fs.overlay.state import OpenDocument
     from fileops.model.sessions import SessionName
 
 QUIET_S = 1800.0  # without an event, the session is over
@@ -30,6 +34,14 @@ SETTINGS = Settings(
     freshness="relevant", notices="output", suggestions="output", diagnostics="details", confine="off",
     approval_mode="auto_edit", approval_timeout_s=240,
 )  # fmt: skip
+
+
+def _saveable(files: "OverlayFileSystem", service: FileOps, path: str) -> "OpenDocument | None":
+    """Return the document that could be saved before a host's own tool uses the file. Blocks."""
+    try:
+        return files.saveable_at(service.guarded_files.resolve(path))
+    except (FileOpsError, PathMoved):  # the checks that follow say what is wrong
+        return None
 
 
 class HookConnection(ClientConnection):
@@ -59,7 +71,7 @@ class HookConnection(ClientConnection):
             routing=AgentRouting(hub.editors, approve="person", modes=shared.workspace.modes),
             editor_globs=hub.editor_globs,
         )
-        self.service = self._service = FileOps(shared.workspace, adapters, SETTINGS, [cwd] if cwd else [])
+        self.service = self._service = service = FileOps(shared.workspace, adapters, SETTINGS, [cwd] if cwd else [])
         self._met(hub, session_id)
         if shared.recorder is not None and cwd:
             record_folders(shared.recorder, self.service, name)
@@ -69,12 +81,19 @@ class HookConnection(ClientConnection):
             found = (hub.connections.get(document.editor) for document in opened)
             return next((editor.program for editor in found if editor is not None), None)
 
+        async def save(path: str) -> None:
+            document = await service.run_on_disk(lambda: _saveable(shared.files, service, path))
+            editor = None if document is None else hub.connections.get(document.editor)
+            if document is not None and editor is not None:
+                await editor.save_document(document.uri, document.version)
+
         self.companion = Companion(
             self.service,
             shared.workspace,
             session_id,
             label=lambda: self._label_of(session_id),
             editor_at=editor_at,
+            save=save,
             tool_prefix=lambda: self.tool_prefix,
         )
 

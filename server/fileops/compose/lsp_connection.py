@@ -20,6 +20,7 @@ from fileops.core.roots import is_inside
 from fileops.daemon.peer import MAX_ANCESTORS_OF_COMMANDS, ancestors_of, variables_of
 from fileops.lsp.change_actions import ChangeActions, LensRefresh
 from fileops.lsp.diagnostics import LspEditorProblems
+from fileops.lsp.document_save import save_document
 from fileops.lsp.reviews import ReviewingClient
 from fileops.lsp.server import LspServer
 from fileops.lsp.stdio import LspSession
@@ -38,6 +39,7 @@ from fileops.service.review.client import NoHost, PersonReviews
 
 if TYPE_CHECKING:
     from fileops.attach.handshake import Attachment
+    from fileops.lsp.client import Client
     from fileops.lsp.server import ClientContext
     from fileops.model.settings import Ask
     from fileops.rpc.session import StreamSession
@@ -49,6 +51,7 @@ TERMINAL = "terminal"  # the host of `review`, `undo` and similar commands
 
 class LspConnection(ClientConnection):
     _view: "ReviewingClient | None" = None
+    _client: "Client | None" = None  # of an editor, from `initialize` on
 
     def __init__(self, state: DaemonState, attachment: "Attachment", name: str = "") -> None:
         super().__init__(state, attachment, name)
@@ -81,6 +84,9 @@ class LspConnection(ClientConnection):
     def notify_ask(self) -> None:
         if self.is_editor:
             self._server.notify_ask()
+
+    async def save_document(self, uri: str, version: int) -> bool:
+        return self._client is not None and await save_document(self._client, uri, version)
 
     def _build(self, context: "ClientContext") -> "FileOps":
         """Build this client's view. Called at its `initialize`. Raises: InvalidParams."""
@@ -190,6 +196,7 @@ class LspConnection(ClientConnection):
     ) -> "ClientAdapters":
         """Connect the client as an editor: its documents, its user, and its commands."""
         client, own = context.client, self._state.own
+        self._client = client
         editor = LspEditor(client, asyncio.get_running_loop())
         documents = shared.files.connect(editor, lambda: client.position_encoding, self._name)
         DocumentSync(documents, lambda: self._state.reviews.update(self._name)).register(context.server)

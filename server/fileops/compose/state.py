@@ -75,6 +75,10 @@ class HubConnection(Protocol):
         """Send the value of the switch "ask before each edit", if this is an editor."""
         ...
 
+    async def save_document(self, uri: str, version: int) -> bool:
+        """Have an editor save a document, if its user wants that. Returns whether it did."""
+        ...
+
     async def notices(self, session_id: SessionName) -> list[str]:
         """Take the texts about others' changes, for a session of this connection."""
         ...

@@ -12,6 +12,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -140,38 +141,25 @@ class AnnouncedWrites:
         """
         with self._lock:
             writes = [write for write in self._writes.get(path, ()) if write.commit is None]
-            found = next(
-                (write for write in writes if self._found(write, before_of(write), after, stamp, may_store=may_store)),
-                None,
-            )
+            found = next(filter(None, (_replaced(write, before_of(write), after) for write in writes)), None)
             for write in writes:
-                if write is not found:
+                if found is None or write is not found.write:
                     write.see(after)
-        if found is None or found.commit is None:
+        if found is None:
             return None
-        self._keep(found.commit)
-        return found.commit
+        write, was, announced = found.write, found.was, found.write.announced
+        known = write.seen[0] if announced.is_whole else found.base
+        if was is not None and known is not None and after is not None and was != known:
+            # Outside the lock, which the event loop takes, too: lost lines are stored on the disk.
+            merged = announced.merged_with(was)
+            write.loss = self._losses.note(
+                announced.path, base=known, theirs=was, written=after, merged=merged, may_store=may_store
+            )
+        commit = write.commit = _commit_of(announced, was, after, stamp)
+        self._keep(commit)
+        return commit
 
     # --- with the lock -----------------------------------------------------------------------------------------
-
-    def _found(
-        self, write: AnnouncedWrite, was: Content, after: Content, stamp: Stamp | None, *, may_store: bool
-    ) -> bool:
-        for base in dict.fromkeys((was, *reversed(write.seen))):
-            if write.makes(base, after):
-                write.commit = _commit_of(write.announced, was, after, stamp)
-                known = write.seen[0] if write.announced.is_whole else base
-                if was is not None and known is not None and after is not None and was != known:
-                    write.loss = self._losses.note(
-                        write.announced.path,
-                        base=known,
-                        theirs=was,
-                        written=after,
-                        merged=write.announced.merged_with(was),
-                        may_store=may_store,
-                    )
-                return True
-        return False
 
     def _all(self) -> list[AnnouncedWrite]:
         return [write for writes in self._writes.values() for write in writes]
@@ -186,6 +174,20 @@ class AnnouncedWrites:
         for n, write in enumerate(writes):
             if now - write.at >= MAX_S or len(writes) - n >= MAX_WRITES:
                 self._drop(write)
+
+
+class _Replaced(NamedTuple):
+    """An announced write that was found. was: the content that it replaced; base: the one to which it was applied."""
+
+    write: AnnouncedWrite
+    was: Content
+    base: Content
+
+
+def _replaced(write: AnnouncedWrite, was: Content, after: Content) -> _Replaced | None:
+    """Return the write if it makes this content of one that the file had since the announcement."""
+    bases = dict.fromkeys((was, *reversed(write.seen)))
+    return next((_Replaced(write, was, base) for base in bases if write.makes(base, after)), None)
 
 
 def is_older_text(before: bytes, edited: bytes, written: bytes) -> bool:

@@ -531,10 +531,14 @@ class EntryWriter:
             if isinstance(previous.by, ByOutside):  # else a command may have written before the save, or after it
                 previous = replace(previous, by=entry.by, kept=entry.kept, turn_id=entry.turn_id)
             previous = replace(previous, evidence=entry.evidence)
-        elif previous is None or not _is_same_writer(previous, entry) or previous.moved_to or entry.moved_from:
+        elif (
+            previous is None
+            or not _is_same_writer(previous, entry)
+            or previous.moved_to
+            or entry.moved_from
+            or self._is_announced(entry.path)  # a host's own tool may still claim one of them
+        ):
             return entry
-        if self._is_announced(entry.path):
-            return entry  # a host's own tool may still claim one of them
         if previous.is_beside_git != entry.is_beside_git and entry.evidence != "save":
             return entry  # git may have brought text that nobody has written, or may bring back what it takes away
         if previous.before == entry.after:

@@ -13,6 +13,7 @@ from fileops.api.requests import DID_CHANGE_ASK, DID_CHANGE_SESSIONS, DID_CHANGE
 from fileops.api.reviews import DID_CHANGE_REVIEWS
 from fileops.lsp.corrector import CORRECT_EDIT
 from fileops.lsp.diagnostics import DIAGNOSTICS, DiagnosticsAnswer, DiagnosticsParams
+from fileops.lsp.document_save import SAVE_DOCUMENT, SaveDocumentParams, SaveDocumentResult
 from fileops.lsp.params import STANDARD_PARAMS, CancelParams, InitializeParams
 from fileops.lsp.prompts import CONFIRM_COMMAND, CONFIRM_EDIT
 from fileops.model.approval import CorrectionRequest
@@ -189,6 +190,15 @@ def _questions() -> list[Message]:
             params=DiagnosticsParams,
             result=DiagnosticsAnswer,
             needs=f"{capability}diagnostics`",
+        ),
+        Message(
+            method=SAVE_DOCUMENT,
+            sender="server",
+            kind="request",
+            params=SaveDocumentParams,
+            result=SaveDocumentResult,
+            needs=f"{capability}save_document`",
+            since="1.1.0",
         ),
     ]
 

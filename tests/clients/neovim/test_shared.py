@@ -1,6 +1,9 @@
 """Neovim attached to the daemon that agents outside of it share."""
 
 import asyncio
+import json
+import os
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +14,7 @@ import pytest
 from clients.neovim.scene import CART, NO_FLOATS, SHORTER_TOTAL, Scene, scene
 from clients.neovim.world import Neovim, neovim
 from fileops_client import FileOpsClient, Options, ToolResult
+from support.patience import PATIENCE_S
 
 pytestmark = pytest.mark.timeout(200)  # a story of many keys, each of which is waited for
 
@@ -31,6 +35,36 @@ async def look(act: Callable[[], T]) -> T:
 
 def edit(agent: FileOpsClient, shop: Scene, step: tuple[str, str]) -> "asyncio.Task[ToolResult]":
     return asyncio.create_task(agent.edit(str(shop.cart), *step))
+
+
+async def test_buffer_is_saved_before_an_agents_own_tool_reads_it_if_the_person_wants_that(
+    nvim: Neovim, tmp_path: Path
+) -> None:
+    """R-COMP-19"""
+    with scene(nvim, tmp_path) as shop:
+        terminal = shop.terminal
+        asking = {
+            "hook_event_name": "PreToolUse", "session_id": "s1", "transcript_path": "/t", "prompt_id": "p",
+            "cwd": str(shop.cart.parent), "tool_name": "Read", "tool_input": {"file_path": str(shop.cart)},
+            "tool_use_id": "toolu_1",
+        }  # fmt: skip
+
+        def hook() -> str:
+            command = [sys.executable, "-m", "fileops", "mcp", "hook", "claude", "--mode", "companion"]
+            return subprocess.run(
+                command, input=json.dumps(asking), capture_output=True, text=True, check=True, timeout=PATIENCE_S
+            ).stdout
+
+        terminal.keys("O", "# typed, and not saved", "Escape")
+        terminal.until("&modified")
+        assert await look(hook) == ""
+        assert shop.cart.read_text() == CART  # "keep" is the default
+        terminal.command("lua require('fileops').setup({ unsaved = 'save' })")
+        terminal.until("luaeval('require(\"fileops.config\").get().unsaved') ==# 'save'")
+        os.utime(shop.cart)  # so that Vim would ask
+        assert await look(hook) == ""
+        assert shop.cart.read_text() == "# typed, and not saved\n" + CART
+        terminal.until("!&modified")
 
 
 async def test_agent_outside_neovim_reads_unsaved_text_and_is_reviewed_by_name(nvim: Neovim, tmp_path: Path) -> None:

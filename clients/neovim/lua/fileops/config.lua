@@ -14,6 +14,7 @@ M.defaults = {
   marks = true,
   sign = '▎',
   notice = true,
+  unsaved = 'keep',
   keys = {
     accept = 'do',
     reject = 'dr',
@@ -31,7 +32,12 @@ local types = {
   autostart = { 'string', 'boolean' },
 }
 
-local choices = { cmd = { false }, root = { false }, autostart = { 'project', true, false } }
+local choices = {
+  cmd = { false },
+  root = { false },
+  autostart = { 'project', true, false },
+  unsaved = { 'keep', 'save' },
+}
 
 local given = {} ---@type table what setup() was called with
 local resolved ---@type fileops.Config?
@@ -50,7 +56,7 @@ end
 ---@return string? what is wrong with it
 local function choice_problem(name, value)
   local allowed = choices[name]
-  local is_free = name ~= 'autostart' and type(value) ~= 'boolean'
+  local is_free = (name == 'cmd' or name == 'root') and type(value) ~= 'boolean'
   if not allowed or is_free or vim.list_contains(allowed, value) then return nil end
   return ('%s: %s is none of %s'):format(
     name,

@@ -78,7 +78,7 @@ end
 --- Make Vim treat the file's time as one that it has read, so that neither `:checktime` (W11, W12) nor `:write` warns.
 --- The only way without reading or writing is a `:write` that an autocmd claims to have done.
 ---@param buf integer
-local function acknowledge(buf)
+function M.acknowledge(buf)
   answering('BufWriteCmd', buf, function() end, 'silent keepalt write!')
 end
 
@@ -157,7 +157,7 @@ local function take(buf, data)
   options.endofline = text.final_newline
   require('fileops.client.exact_text').report_end(buf)
   options.modifiable, options.readonly = modifiable, readonly
-  acknowledge(buf)
+  M.acknowledge(buf)
   options.modified = false
 end
 

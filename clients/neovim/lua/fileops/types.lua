@@ -29,6 +29,7 @@
 ---@field marks boolean mark what agents changed and no person has kept
 ---@field sign string in the sign column; "" for none
 ---@field notice boolean a notice of the terminal when a review waits and Neovim has no focus
+---@field unsaved 'keep'|'save' save a buffer before an agent's own tool reads or edits its file
 ---@field keys table<string, string|false> in the text, by what they do; false takes one away
 
 -- client/process, client/locate

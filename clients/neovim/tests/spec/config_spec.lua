@@ -14,6 +14,7 @@ t.it('names what is wrong, and leaves it at its default', function()
     autostart = 'always',
     keys = { accept = false, reject = 3, reject_file = 'dR' },
     cmd = 'fileops-server',
+    unsaved = 'ask',
   })
   t.eq(problems, {
     'autostart: "always" is none of project, true, false',
@@ -22,6 +23,7 @@ t.it('names what is wrong, and leaves it at its default', function()
     'keys.reject_file: no such setting',
     'marks: a boolean is wanted, this is a string',
     'servre: no such setting',
+    'unsaved: "ask" is none of keep, save',
   })
   local settings = config.get()
   t.eq({ settings.marks, settings.max_mb, settings.autostart, settings.cmd }, { true, 20, 'project', false })

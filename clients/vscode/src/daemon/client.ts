@@ -6,7 +6,8 @@ import {
 } from 'vscode-languageclient/node';
 import {
   CONFIRM_COMMAND, type ConfirmCommandParams, type ConfirmCommandResult, CORRECT_EDIT, type Correction, type CorrectEditParams,
-  DIAGNOSTICS, type DiagnosticsAnswer, type DiagnosticsParams, type Notifications,
+  DIAGNOSTICS, type DiagnosticsAnswer, type DiagnosticsParams, type Notifications, SAVE_DOCUMENT, type SaveDocumentParams,
+  type SaveDocumentResult,
 } from '../protocol';
 import { initializationOptions } from './options';
 
@@ -17,6 +18,7 @@ export interface Answers {
   confirmCommand: Answer<ConfirmCommandParams, ConfirmCommandResult>;
   correctEdit: Answer<CorrectEditParams, Correction | null>;
   diagnostics: Answer<DiagnosticsParams, DiagnosticsAnswer>;
+  saveDocument: Answer<SaveDocumentParams, SaveDocumentResult>;
   /** Whether any corrector is registered. */
   readonly isCorrecting: boolean;
 }
@@ -57,6 +59,7 @@ export function makeClient(log: vscode.LogOutputChannel, answers: Answers, hooks
   client.onRequest(CONFIRM_COMMAND, answers.confirmCommand);
   client.onRequest(CORRECT_EDIT, answers.correctEdit);
   client.onRequest(DIAGNOSTICS, answers.diagnostics);
+  client.onRequest(SAVE_DOCUMENT, answers.saveDocument);
   for (const method of NOTIFICATIONS) {
     client.onNotification(method, (params: unknown) => {
       log.debug(method, JSON.stringify(params));
@@ -68,7 +71,9 @@ export function makeClient(log: vscode.LogOutputChannel, answers: Answers, hooks
 
 const announcesAnswers: StaticFeature = {
   fillClientCapabilities(capabilities) {
-    const fileops = { reviews: true, confirm_command: true, correct_edit: true, unkept: true, diagnostics: true };
+    const fileops = {
+      reviews: true, confirm_command: true, correct_edit: true, unkept: true, diagnostics: true, save_document: true,
+    };
     capabilities.experimental = { ...(capabilities.experimental as object | undefined), fileops };
   },
   preInitialize(capabilities) {

@@ -2418,6 +2418,18 @@ export interface RewoundFile {
   /** The change. */
   ui_extra: UiExtra;
 }
+/** Asks the editor to save a document, if its user wants that. */
+export interface SaveDocumentParams {
+  /** The document's URI. */
+  uri: string;
+  /** The version that the daemon knows. */
+  version: number;
+}
+/** What became of the document. */
+export interface SaveDocumentResult {
+  /** Whether the file has the document's text now. */
+  saved: boolean;
+}
 /** LSP's capabilities, and the block `experimental.fileops`. */
 export interface ServerCapabilities {
   /** Whether agents' changes can be kept and undone by code actions. */
@@ -3431,6 +3443,10 @@ export interface DaemonRequests {
   'fileops/diagnostics': {
     params: DiagnosticsParams;
     result: DiagnosticsAnswer;
+  };
+  'fileops/saveDocument': {
+    params: SaveDocumentParams;
+    result: SaveDocumentResult;
   };
 }
 /** Notifications of `fileops/*` that the daemon sends. */

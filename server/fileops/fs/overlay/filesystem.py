@@ -15,6 +15,7 @@ from msgspec.structs import replace as with_changes
 from fileops.fs.os_errors import at_path
 from fileops.fs.overlay.documents import DocumentStore
 from fileops.fs.overlay.editor_commit import EditorCommit
+from fileops.fs.overlay.state import text_digest
 from fileops.fs.streams import BytesStream
 from fileops.model.changes import PlannedFile
 from fileops.model.documents import DocumentKey
@@ -127,6 +128,17 @@ class OverlayFileSystem:
     def last_open_at(self, canonical_path: str) -> "Sequence[OpenDocument]":
         """Return the documents that are open there, as last resolved or as given. Waits for nothing."""
         return self._documents.last_at(canonical_path)
+
+    def saveable_at(self, canonical_path: str) -> "OpenDocument | None":
+        """Return the unsaved document that counts there, if its file is the one on which it is based.
+
+        Blocks. Raises: as `read`.
+        """
+        effective = self._documents.effective(canonical_path)
+        if effective is None or effective.state is None or effective.kind != "dirty":
+            return None
+        base = effective.document.synced
+        return None if base is None or text_digest(base) != effective.state.disk.digest else effective.document
 
     def is_open(self, canonical_path: str) -> bool:
         return bool(self._documents.at(canonical_path))

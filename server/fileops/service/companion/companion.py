@@ -5,7 +5,7 @@ before a write and the hook after it: the write is recognised by its content (re
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace as with_data
 from functools import partial
 
@@ -64,12 +64,16 @@ class Companion:
         *,
         label: Callable[[], str],
         editor_at: Callable[[str], str | None],
+        save: Callable[[str], Awaitable[None]],
         tool_prefix: Callable[[], str | None],
     ) -> None:
-        """Args: label: of the session. editor_at: see HostFiles. tool_prefix: of our tools, if its model has them."""
+        """Args: label: of the session. editor_at: see HostFiles. tool_prefix: of our tools, if its model has them.
+
+        save: has editors save their unsaved text of a file, if their users want that.
+        """
         self.session_id = session_id
         self._service, self._workspace = service, workspace
-        self._label, self._tool_prefix = label, tool_prefix
+        self._label, self._save, self._tool_prefix = label, save, tool_prefix
         self._files = HostFiles(fs=service.guarded_files, saved=workspace.saved, editor_at=editor_at)
         self._guard = EditGuard(
             files=self._files, editor=service.edit_operation, freshness=workspace.freshness, session_id=session_id
@@ -86,6 +90,7 @@ class Companion:
 
     async def _before(self, call: HostCall, call_id: str, mode: str) -> Answered:
         if isinstance(call, ReadCall):
+            await self._save(call.path)
             look = partial(before_read, self._files, call, self._service.settings.texts)
             answer, digest = await self._service.run_on_disk(look)
             self._reads.note(call, call_id, digest)
@@ -96,6 +101,8 @@ class Companion:
             edits = edits_of(call, self.session_id)
         except FileOpsError:
             return Answered(answer=NOTHING)  # the host says what is wrong with the patch
+        for edit in edits:
+            await self._save(edit.file_path)
         checks = [await self._checked(edit) for edit in edits]
         refused = next((each for each in checks if each.outcome == "refused"), None)
         if refused is not None:

@@ -159,6 +159,7 @@ function M.all()
     ['fileops/confirmCommand'] = asking(require('fileops.review.questions').ask_command),
     ['fileops/correctEdit'] = asking(require('fileops.corrections').ask),
     ['fileops/diagnostics'] = asking(require('fileops.diagnostics').ask),
+    ['fileops/saveDocument'] = function(_, params) return require('fileops.saving').save(params) end,
     ['workspace/applyEdit'] = M.apply_edit,
     ['window/showMessage'] = show_message,
     ['$/cancelRequest'] = function(_, params, ctx)

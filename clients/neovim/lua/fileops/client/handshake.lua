@@ -31,6 +31,7 @@ function M.lsp_config(process)
       confirm_command = true,
       correct_edit = true,
       diagnostics = true,
+      save_document = true,
     },
   }
   -- Neovim accepts versioned edits without announcing it; our handler refuses them if the version has changed

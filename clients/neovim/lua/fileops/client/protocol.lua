@@ -16,6 +16,7 @@ M.methods = {
   confirm_command = 'fileops/confirmCommand',
   correct_edit = 'fileops/correctEdit',
   diagnostics = 'fileops/diagnostics',
+  save_document = 'fileops/saveDocument',
   history = 'fileops/history',
   undo = 'fileops/undo',
   sessions = 'fileops/sessions',

@@ -1075,6 +1075,13 @@
 ---@field removed integer How many lines were removed.
 ---@field ui_extra fileops.wire.UiExtra The change.
 
+---@class (exact) fileops.wire.SaveDocumentParams Asks the editor to save a document, if its user wants that.
+---@field uri string The document's URI.
+---@field version integer The version that the daemon knows.
+
+---@class (exact) fileops.wire.SaveDocumentResult What became of the document.
+---@field saved boolean Whether the file has the document's text now.
+
 ---@class (exact) fileops.wire.Session A session of a shared daemon, of this connection or another.
 ---@field session_id string The client's name for it; for another client's session the full name.
 ---@field full_name string Unique in the daemon: its name in the record, and for other clients.
