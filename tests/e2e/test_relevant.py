@@ -9,6 +9,7 @@ from typing import Any, cast
 import pytest
 
 from fileops_client import Answer, FileOpsClient, Options, Question, ToolResult
+from support.editor_client import EditorClient, editor_client
 from support.mcp_client import McpClient, mcp_client, texts_of
 
 LINES = "".join(f"line {number}\n" for number in range(1, 31))
@@ -397,3 +398,69 @@ async def test_same_line_is_not_added_twice_by_two_sessions(file: Path) -> None:
         refused = await client.edit(file, *added, session_id="two")
         assert details_of(refused)["relevance"]["reason"] == "near"
         assert file.read_text().count("import json") == 1
+
+
+# --- what is known of changes by a person and by programs -----------------------------------------------------------
+
+
+@asynccontextmanager
+async def person_and_agent(root: Path) -> AsyncGenerator[tuple[EditorClient, FileOpsClient]]:
+    async with editor_client(root, "workspace/applyEdit", options={"freshness": "relevant"}) as editor:
+        yield editor, editor.client
+
+
+async def test_edit_lands_directly_beside_lines_that_a_person_has_typed(file: Path) -> None:
+    """What an editor reports as typed is known exactly, saved or not."""
+    async with person_and_agent(file.parent) as (editor, client):
+        editor.open(file)
+        await client.read(file)
+        editor.type(file, "line 19", "line 19\ntyped")
+        editor.type(file, "typed", "typed at length")
+        assert (await client.edit(file, "line 20", "mine")).ok
+        assert "line 19\ntyped at length\nmine\nline 21\n" in editor.text(file)
+        editor.type(file, "line 21", "line 21, and more")
+        editor.save(file)
+        assert (await client.edit(file, "line 22\n", "mine too\n")).ok
+        assert "mine\nline 21, and more\nmine too\n" in file.read_text()
+
+
+async def test_edit_of_text_that_a_person_has_typed_over_is_refused(file: Path) -> None:
+    async with person_and_agent(file.parent) as (editor, client):
+        editor.open(file)
+        await client.read(file)
+        editor.type(file, "line 20", "line 20, which counts")
+        refused = await client.edit(file, "line 20", "mine")
+        assert details_of(refused)["relevance"]["reason"] == "near"
+
+
+@pytest.mark.parametrize("is_whole", [True, False])
+async def test_reload_of_a_file_is_compared_like_the_program_that_changed_it(file: Path, is_whole: bool) -> None:
+    """An editor reports a reload as if it were typed, but the places are those of its own comparison."""
+    async with person_and_agent(file.parent) as (editor, client):
+        editor.open(file)
+        await client.read(file)
+        if is_whole:
+            editor.set_text(file, LINES.replace("line 19\n", "theirs\n"))
+        else:
+            editor.type(file, "line 18\nline 19\n", "line 18\ntheirs\n")
+        refused = await client.edit(file, "line 20", "mine")
+        assert details_of(refused)["relevance"]["reason"] == "near"
+        assert (await client.edit(file, "line 25", "mine")).ok
+
+
+async def test_known_changes_stay_known_when_a_program_changes_other_lines(file: Path) -> None:
+    """Each change by a program is compared by itself, with the content right before it."""
+    async with client_of(file.parent) as client:
+        for session in ("one", "two"):
+            await client.read(file, session_id=session)
+        assert (await client.edit(file, "line 19\n", "line 19\ntheirs\n", session_id="one")).ok
+        replaced(file, "line 2\n", "by a program\n")
+        assert (await client.edit(file, "line 20", "mine", session_id="two")).ok
+        await client.read(file, session_id="one")
+        assert (await client.edit(file, "line 22\n", "line 22\ntheirs\n", session_id="one")).ok
+        replaced(file, "line 3\n", "by another\n")
+        assert (await client.edit(file, "line 23", "mine too", session_id="two")).ok
+        assert "theirs\nmine\nline 21\nline 22\ntheirs\nmine too\n" in file.read_text()
+        replaced(file, "line 24\n", "by a third\n")
+        refused = await client.edit(file, "line 25", "mine", session_id="two")
+        assert details_of(refused)["relevance"]["reason"] == "near"

@@ -75,6 +75,7 @@ def build_workspace(
         before_stale=rules.refresh,
     )
     files.on_change = freshness.hint
+    files.on_typed = freshness.known_changes.note_typed
     return Workspace(
         fs=files,
         saved=saved,

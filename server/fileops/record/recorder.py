@@ -226,8 +226,10 @@ class Recorder:
         windows.on_change, turns.on_change = self._keep_command, self._keep_turn
         self.on_turn: Callable[[Turn], None] = lambda _turn: None  # called with each turn that begins or ends
         self.on_index: Callable[[str], None] = lambda _root: None  # called with the root when git's index was written
-        # Called in the recorder's thread with each file that another program has written.
+        # Called in the recorder's thread with each file that another program has written, and with what it wrote: the
+        # path, the digest and the content.
         self.on_observed: Callable[[str, ChangeKind], None] = lambda _path, _kind: None
+        self.on_found: Callable[[str, bytes, bytes], None] = lambda _path, _digest, _content: None
         self.text_of: TextOf = lambda _path, data: data  # see content.read_file; set before `start`
         self.announced: AnnouncedWrites | None = None  # writes that hosts' own tools are about to make
         # Called in the recorder's thread when another program has written an older text over an agent's fresh lines,
@@ -1492,6 +1494,8 @@ class Recorder:
         if before is not None and after is not None and _is_unchanged(before, after):
             folder.files[path] = after
             return
+        if found is not None and found.data is not None and digest is not None:
+            self.on_found(path, digest, found.data)
         commit = self._announced_commit(folder, path, before, found)
         if commit is not None:
             self._note_own(path, commit)

@@ -16,7 +16,7 @@ from fileops.model.commits import Commit
 from fileops.model.edits import Plan, Splice
 from fileops.model.errors import SetUnsupported
 from fileops.model.events import DidEdit
-from fileops.model.files import CommitReport, Committed
+from fileops.model.files import CommitReport, Committed, Snapshot
 from fileops.model.record import By, BySession
 from fileops.model.sessions import SessionName
 from fileops.platform import umask
@@ -74,8 +74,8 @@ class Committer(Struct, frozen=True, kw_only=True):
 
     keep: adds to the history. label_of: a session's label in the record, by its full name. diagnose: called with the
     commits of a request, to compare the problems before and after them. umask: that of the client whose commits these
-    are; None: that of this process. note_change: called right after a commit, while the file is locked, with its path,
-    the digest before, the splices and the digest after.
+    are; None: that of this process. note_change: called right after a commit, while the file is locked, with what was
+    before, the splices and the digest after.
     """
 
     fs: FileSystem
@@ -85,7 +85,7 @@ class Committer(Struct, frozen=True, kw_only=True):
     label_of: Callable[[SessionName], str] = str
     diagnose: Callable[[Sequence[Commit]], None] | None = None
     umask: int | None = None
-    note_change: Callable[[str, bytes, tuple[Splice, ...], bytes], None] | None = None
+    note_change: Callable[[Snapshot, tuple[Splice, ...], bytes], None] | None = None
 
     def commit(
         self,
@@ -160,7 +160,7 @@ class Committer(Struct, frozen=True, kw_only=True):
         before, after = planned.plan.snapshot, committed.snapshot
         is_change = before.exists and not planned.removes and planned.new_path is None
         if self.note_change is not None and is_change:
-            self.note_change(before.path, before.digest, planned.plan.splices, after.digest)
+            self.note_change(before, planned.plan.splices, after.digest)
 
     @contextmanager
     def _announced(self, paths: Sequence[str]) -> Generator[None]:

@@ -25,7 +25,7 @@ from fileops.core import processing, splices, text, validation
 from fileops.core.decision import apply_decision, reason_of
 from fileops.core.diff.unified import change_of
 from fileops.core.merge import relevance
-from fileops.core.merge.relevance import Carried, Replanned, foreign_ranges, shown_after
+from fileops.core.merge.relevance import Carried, Leg, Replanned, foreign_ranges, shown_after
 from fileops.core.notebook.cell_changes import changes_between
 from fileops.core.notebook.cell_plan import plan_notebook
 from fileops.core.notebook.cells import fault_of, is_notebook_path, parse
@@ -38,7 +38,6 @@ from fileops.core.review.decision_merge import Decided, Reopened, merge
 from fileops.core.roots import Roots
 from fileops.model.approval import Always, ApprovalRequest, Decision, Once, SomeChanges
 from fileops.model.commits import Commit
-from fileops.model.digest import content_digest
 from fileops.model.edits import Plan, Rebased, Relevance, Splice
 from fileops.model.errors import (
     AlreadyExists,
@@ -270,8 +269,8 @@ class EditOperation(Struct, frozen=True, kw_only=True):
         if request.cells:
             outcome = self._replan_cells(request, snapshot, base, token)
         elif request.content is None:
-            known = None if base.shown is None else self._known_since(base.shown, snapshot)
-            outcome = relevance.replan(base, snapshot, lambda content: self._plan_on(request, content, token), known)
+            legs = () if base.shown is None else self._legs_since(base.shown, snapshot)
+            outcome = relevance.replan(base, snapshot, lambda content: self._plan_on(request, content, token), legs)
         else:
             outcome = self._replan_write(request, snapshot, base, token)
         if isinstance(outcome, Carried):
@@ -287,8 +286,10 @@ class EditOperation(Struct, frozen=True, kw_only=True):
         )
         return replace(outcome.plan, rebased=rebased)
 
-    def _known_since(self, shown: bytes, snapshot: Snapshot) -> tuple[Splice, ...] | None:
-        return self.freshness.known_changes.between(snapshot.path, shown, snapshot.data)
+    def _legs_since(self, shown: bytes, snapshot: Snapshot) -> tuple[Leg, ...]:
+        if max(len(shown), len(snapshot.data)) > relevance.MAX_BYTES:
+            return ()
+        return self.freshness.known_changes.legs(snapshot.path, shown, snapshot.data)
 
     def _replan_cells(
         self, request: EditRequest, snapshot: Snapshot, base: Base, token: CancelToken
@@ -559,9 +560,9 @@ class EditOperation(Struct, frozen=True, kw_only=True):
             shown = shown_after(rebased.shown, plan.snapshot.data, plan.splices)
 
         def note(committed: Committed) -> None:
-            if shown is not None and rebased is not None and rebased.unseen is not None:
+            if shown is not None and rebased is not None:
                 after = committed.snapshot
-                self.freshness.known_changes.note(after.path, content_digest(shown), rebased.unseen, after.digest)
+                self.freshness.known_changes.note_unseen(after.path, shown, rebased.unseen, after)
             self.freshness.note_write(
                 request.session_id,
                 request.file_path,

@@ -83,13 +83,14 @@ class Workspace:
             keep=history.keep,
             recorder=recorder,
             diagnose=None if diagnosis is None else diagnosis.note_commits,
-            note_change=freshness.known_changes.note,
+            note_change=freshness.known_changes.note_commit,
         )
         self.losses = losses or Losses()
         self.announced = AnnouncedWrites(history.keep, self.losses)  # writes that hosts' own tools are about to make
         if recorder is not None:
             recorder.announced = self.announced
             recorder.on_overwritten = self._note_overwritten
+            recorder.on_found = freshness.known_changes.note_found
         if recorder is not None and diagnosis is not None:
             recorder.on_observed = diagnosis.note_observed
         self.edit_history = EditHistory(fs=fs, history=history)

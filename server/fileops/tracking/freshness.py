@@ -121,6 +121,8 @@ class Freshness:
             if read_proof.cells is None
             else after_read(self.known_cells(session_id, path), read_proof.cells),
         )
+        if digest is not None:
+            self.known_changes.note_read(path, digest, read_proof.content)
         known_stamp = self._registry.record_read(session_id, path, record, read_proof.content)
         if known_stamp is None and not checks_later:
             # It may have changed between its stamp and the start of its watch.

@@ -23,6 +23,7 @@ _STATEMENTS = (
 )  # fmt: skip
 _SETTINGS = ("retries = 2", "timeout = 5", "hosts = 2", "on = true", "level = 3", "name = a", "size = 10", "ttl = 60")
 _LETTERS = "abcdefghijkl"
+OPERATIONS = "iiiccddmMFXsrbB"
 Shape = Literal["python", "braces", "sections"]
 _SHAPES: tuple[Shape, ...] = ("python", "python", "braces", "sections")
 Outcome = Literal["right", "wrong", "same surroundings", "needless", "refused"]
@@ -42,12 +43,14 @@ Function = list[Line]
 class RandomFile:
     """before, now: the lines when the model read and when it edits.
 
-    meant: lines of `before` that the call quotes. changed: which of them it changes, or adds a line to.
+    history: the lines after each change by others, the first one as in `before`, the last one as in `now`. meant: lines
+    of `before` that the call quotes. changed: which of them it changes, or adds a line to.
     """
 
     shape: Shape
     before: tuple[str, ...]
     now: tuple[Line, ...]
+    history: tuple[tuple[Line, ...], ...]
     now_text: str
     meant: tuple[Line, ...]
     changed: int
@@ -65,6 +68,16 @@ class RandomFile:
         at = self.now_text.count("\n", 0, self.now_text.index(self.call.old)) + self.changed
         is_meant = self.now[at] is self.meant[self.changed]
         return self.now_text.replace(self.call.old, self.call.new) if is_meant else None
+
+    @property
+    def carried(self) -> str | None:
+        """The right end for a tool that knows each change, even if the text is there more than once; None if none."""
+        at = [index for index, line in enumerate(self.now) if any(line is each for each in self.meant)]
+        if len(at) != len(self.meant) or at[-1] - at[0] != len(at) - 1:
+            return None
+        start = len(_joined([line.text for line in self.now[: at[0]]]))
+        start += _joined([line.text for line in self.meant]).index(self.call.old)
+        return self.now_text[:start] + self.call.new + self.now_text[start + len(self.call.old) :]
 
     def outcome(self, result: str | None) -> Outcome:
         """result: the file after the edit, None where it was refused."""
@@ -93,9 +106,10 @@ def _surroundings(lines: Sequence[str], at: int) -> tuple[str | None, str | None
     return above, below, head
 
 
-def random_files(n: int, seed: int = SEED) -> Iterator[RandomFile]:
+def random_files(n: int, seed: int = SEED, operations: str = OPERATIONS) -> Iterator[RandomFile]:
+    """operations: what others do, see `_disturb`."""
     rng = random.Random(seed)
-    return itertools.islice(filter(None, (_random_file(rng) for _ in itertools.count())), n)
+    return itertools.islice(filter(None, (_random_file(rng, operations) for _ in itertools.count())), n)
 
 
 class _Writer:
@@ -121,7 +135,7 @@ class _Writer:
         return [self.head(suffix), *body, *end, Line("")]
 
 
-def _random_file(rng: random.Random) -> RandomFile | None:
+def _random_file(rng: random.Random, operations: str) -> RandomFile | None:
     shape = _SHAPES[rng.randrange(len(_SHAPES))]
     writer = _Writer(rng, shape)
     functions = [writer.function(rng.choice("abc")) for _ in range(rng.randint(1, 6))]
@@ -132,13 +146,15 @@ def _random_file(rng: random.Random) -> RandomFile | None:
         return None
     meant, changed, call = chosen
     now = [list(function) for function in functions]
+    history = [tuple(before)]
     for _ in range(rng.randint(1, 5)):
-        _disturb(rng, writer, now, meant[changed])
-    lines = tuple(line for function in now for line in function)
+        _disturb(rng, writer, now, meant[changed], operations)
+        history.append(tuple(line for function in now for line in function))
+    lines = history[-1]
     now_text = _joined([line.text for line in lines])
     if now_text == _joined(texts):
         return None
-    return RandomFile(writer.shape, texts, lines, now_text, tuple(meant), changed, call)
+    return RandomFile(writer.shape, texts, lines, tuple(history), now_text, tuple(meant), changed, call)
 
 
 def _chosen(rng: random.Random, before: Sequence[Line]) -> tuple[Sequence[Line], int, EditCall] | None:
@@ -167,11 +183,11 @@ def _chosen(rng: random.Random, before: Sequence[Line]) -> tuple[Sequence[Line],
     return None
 
 
-def _disturb(rng: random.Random, writer: _Writer, functions: list[Function], meant: Line) -> None:
+def _disturb(rng: random.Random, writer: _Writer, functions: list[Function], meant: Line, operations: str) -> None:
     """Make one change by others. Some do nothing to some files."""
     if not functions:
         return
-    operation = rng.choice("iiiccddmMFXsrbB")
+    operation = rng.choice(operations)
     function = rng.choice(functions)
     of_meant = next((each for each in functions if meant in each), None)
     others = [each for each in functions if each is not of_meant]
@@ -180,7 +196,7 @@ def _disturb(rng: random.Random, writer: _Writer, functions: list[Function], mea
             function.insert(rng.randint(1, len(function)), writer.line())
         case "c":
             at = rng.randrange(len(function))
-            function[at] = writer.line() if at else writer.head("z")
+            _replace(function, at, writer.line() if at else writer.head("z"))
         case "d" if len(function) > 1:
             function.pop(rng.randrange(1, len(function)))
         case "m" if len(functions) > 1:
@@ -195,7 +211,7 @@ def _disturb(rng: random.Random, writer: _Writer, functions: list[Function], mea
         case "s" if others:  # the same words elsewhere
             rng.choice(others).insert(1, Line(meant.text))
         case "r" if of_meant is not None and others:  # replaced, and the same words in another function
-            of_meant[of_meant.index(meant)] = writer.line()
+            _replace(of_meant, of_meant.index(meant), writer.line())
             rng.choice(others).insert(1, Line(meant.text))
         case "b" if of_meant is not None:  # replaced, and the same words directly below
             at = of_meant.index(meant)
@@ -205,6 +221,12 @@ def _disturb(rng: random.Random, writer: _Writer, functions: list[Function], mea
             of_meant[at : at + 1] = [Line(meant.text), writer.line()]
         case _:
             pass
+
+
+def _replace(function: Function, at: int, line: Line) -> None:
+    """Replace a line, unless by the same words: then it is still the same line."""
+    if function[at].text != line.text:
+        function[at] = line
 
 
 def _joined(lines: Sequence[str]) -> str:

@@ -26,15 +26,34 @@ from fileops.core.merge.same_place import (
     moved_block,
     reindented,
 )
-from fileops.core.text import count_newlines, detect_format, is_binary, newline_style, split_lines
+from fileops.core.text import (
+    count_newlines,
+    detect_format,
+    is_binary,
+    line_end,
+    line_start,
+    newline_of,
+    newline_style,
+    split_lines,
+)
 from fileops.model.edits import LineRange, Plan, Relevance, RelevanceReason, Splice
 from fileops.model.errors import CountMismatch, FileOpsError, MultipleMatches, NoMatch
-from fileops.model.files import Base, Snapshot
+from fileops.model.files import Base, Snapshot, TextFormat
 
 MARGIN_LINES = 3  # of approvals: as many unchanged lines as a diff shows around a change
 TWICE_LINES = 3  # how near a line that both add is the same addition, made twice
 MAX_BYTES = 1 << 20  # of a content; a larger file is read again rather than compared
 _MAX_PRODUCT = 100_000  # lines × lines that are compared within milliseconds
+
+
+class Leg(Struct, frozen=True, kw_only=True):
+    """A change on the way from the content that a session was shown to the current one.
+
+    after: the content. known: the change as splices of whole lines; None if another program made it.
+    """
+
+    after: bytes
+    known: tuple[Splice, ...] | None = None
 
 
 class Carried(Struct, frozen=True, kw_only=True):
@@ -56,14 +75,38 @@ class Replanned(Struct, frozen=True, kw_only=True):
 
 
 def replan(
-    base: Base, present: Snapshot, plan: Callable[[Snapshot], Plan], known: Sequence[Splice] | None = None
+    base: Base, present: Snapshot, plan: Callable[[Snapshot], Plan], legs: Sequence[Leg] = ()
 ) -> Replanned | Carried | Relevance:
     """Plan an edit on the current content, or return why the change by others is relevant to it.
 
-    plan: plans the edit on a snapshot. A FileOpsError becomes a reason; everything else is raised. known: splices of
-    whole lines from `base.shown` to the present content, if all of it was changed through this daemon. Carried is
-    returned if the text of the edit cannot be found as it is: its splices are then those of the edit on the base.
+    plan: plans the edit on a snapshot. A FileOpsError becomes a reason; everything else is raised. legs: how
+    `base.shown` became the present content, as far as that is known. Carried is returned if the text of the edit cannot
+    be found as it is: its splices are then those of the edit on the base.
+
+    Known changes alone are never compared. If other programs changed the file, too, both contents are compared, and if
+    that leaves a doubt, the edit is carried over one leg after the other: each step has to mean the same place.
     """
+    outcome = _replan(base, present, plan, legs[0].known if len(legs) == 1 else None)
+    if len(legs) < 2 or not isinstance(outcome, Relevance) or base.shown is None:
+        return outcome
+    content = base.shown
+    for leg in legs[:-1]:
+        step = _replan(Base(content=content, shown=content), replace(present, data=leg.after), plan, leg.known)
+        if not isinstance(step, Replanned):
+            return outcome
+        content = leg.after
+    last = _replan(Base(content=content, shown=content), present, plan, legs[-1].known)
+    if isinstance(last, Relevance):
+        return outcome
+    if isinstance(last, Carried):
+        return Carried(splices=last.splices, ranges=outcome.ranges)
+    return Replanned(plan=last.plan, ranges=outcome.ranges)
+
+
+def _replan(
+    base: Base, present: Snapshot, plan: Callable[[Snapshot], Plan], known: Sequence[Splice] | None
+) -> Replanned | Carried | Relevance:
+    """See `replan`. known: splices of whole lines between the contents; None to compare them."""
     fault = _fault(base.shown, present.data)
     if fault is not None or base.shown is None:
         return Relevance(reason=fault or "no_base")
@@ -93,18 +136,41 @@ def _replan_with_lf(old: bytes, present: Snapshot, plan: Callable[[Snapshot], Pl
     if detect_format(old).unit_bytes > 1:
         return Relevance(reason="format")
     was, data = (each.replace(b"\r\n", b"\n") for each in (old, present.data))
-    outcome = replan(Base(content=was, shown=was), replace(present, data=data), plan)
+    outcome = _replan(Base(content=was, shown=was), replace(present, data=data), plan, None)
     if not isinstance(outcome, Replanned):
         return outcome if isinstance(outcome, Relevance) else Relevance(reason="format", ranges=outcome.ranges)
     return Replanned(plan=plan(present), ranges=outcome.ranges)
 
 
 def line_splices(data: bytes, splices: Sequence[Splice]) -> tuple[Splice, ...]:
-    """Return splices of whole lines with the same effect, without lines that they leave unchanged."""
-    return tuple(
-        Splice(region.start, region.end, b"".join(region.new))
-        for region in regions(data, detect_format(data), splices, None)
-    )
+    """Return splices of whole lines with the same effect, without lines that they leave unchanged.
+
+    Whole lines that a splice only adds, or only removes, are at its place, also beside lines with the same words.
+    """
+    fmt = detect_format(data)
+    found: list[Splice] = []
+    group: list[Splice] = []
+    for splice in splices:
+        is_apart = not group or line_end(data, fmt, group[-1].end) <= splice.start
+        if not (is_apart and _is_of_whole_lines(data, fmt, splice)):
+            group.append(splice)
+            continue
+        found += (*_compared_lines(data, fmt, group), splice)
+        group = []
+    return (*found, *_compared_lines(data, fmt, group))
+
+
+def _is_of_whole_lines(data: bytes, fmt: TextFormat, splice: Splice) -> bool:
+    """Return whether a splice only adds whole lines, or only removes them."""
+    if (splice.start < splice.end) == bool(splice.new):
+        return False
+    ends = splice.new[-fmt.unit_bytes :] == newline_of(fmt) if splice.new else True
+    return ends and all(line_start(data, fmt, at) == at for at in (splice.start, splice.end))
+
+
+def _compared_lines(data: bytes, fmt: TextFormat, splices: Sequence[Splice]) -> Iterator[Splice]:
+    for region in regions(data, fmt, splices, None):
+        yield Splice(region.start, region.end, b"".join(region.new))
 
 
 def carry(

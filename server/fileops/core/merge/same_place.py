@@ -147,6 +147,8 @@ def moved_block(
         block, block_now = _block_around(lines, first, last), _block_around(now, first_now, first_now + last - first)
         if block is None or block_now is None or lines[slice(*block)] != now[slice(*block_now)]:
             return False
+        if _end_of(lines, block[1]) != _end_of(now, block_now[1]):
+            return False
         body = b"\n" + b"".join(lines[slice(*block)])
         at, at_now = _only_place(text, body), _only_place(text_now, body)
         if not body.endswith(b"\n") or at < 0 or at_now < 0 or then.start - at != there.start - at_now:
@@ -166,6 +168,11 @@ def _block_around(lines: Sequence[bytes], first: int, last: int) -> tuple[int, i
         stop -= 1
     is_inside = 0 <= start < first and last < stop
     return (start, stop) if is_inside and stop - start >= MIN_BLOCK_LINES else None
+
+
+def _end_of(lines: Sequence[bytes], stop: int) -> bytes:
+    """Return the line that ends a block; nothing if that is a blank line, or the end of the file."""
+    return lines[stop].rstrip() if stop < len(lines) else b""
 
 
 def _only_place(text: bytes, part: bytes) -> int:

@@ -11,6 +11,7 @@ from contextlib import suppress
 
 from msgspec.structs import replace
 
+from fileops.core import splices as splicing
 from fileops.core.stamps import is_racy
 from fileops.core.uris import path_of
 from fileops.fs.overlay.bounded_resolution import BoundedResolution, Outcome
@@ -31,28 +32,41 @@ from fileops.fs.overlay.state import (
     text_digest,
     with_file_text,
 )
-from fileops.fs.overlay.text_document import TextDocument
+from fileops.fs.overlay.text_document import TextDocument, encode_document
+from fileops.fs.overlay.typed_text import TypedText, byte_splices
 from fileops.model.documents import DocumentChange, DocumentKey, PositionEncoding
+from fileops.model.edits import Splice
 from fileops.model.errors import FileMissing, FileOpsError, NotAbsolute
 from fileops.model.files import Snapshot
 from fileops.model.internal_errors import PathMoved, Stale
 from fileops.platform.steady_clock import steady_ns
 from fileops.ports import FileSystem
 
+OnTyped = Callable[[str, bytes, tuple[Splice, ...], bytes], None]  # path, content before, splices, content after
+MAX_TYPED_CHARS = 1 << 20  # of a text whose changes are noted; edits of larger files are not rebased
 Classified = tuple[OpenDocument, DocumentState | None]  # None if the document's text is not known
 
 
 class DocumentStore:
     """The open documents of all editors, with their files in `disk`.
 
-    `encoding` returns the encoding of positions that the editor of this name has negotiated.
+    `encoding` returns the encoding of positions that the editor of this name has negotiated. `on_typed` is called, in
+    a worker thread, with what was typed in a document since its text was last looked at: the canonical path, the
+    content before, the splices and the content after.
     """
 
-    def __init__(self, disk: FileSystem, encoding: Callable[[str], PositionEncoding]) -> None:
+    def __init__(
+        self,
+        disk: FileSystem,
+        encoding: Callable[[str], PositionEncoding],
+        on_typed: OnTyped,
+    ) -> None:
         self._disk = disk
         self._encoding = encoding
+        self._on_typed = on_typed
         self._resolution = BoundedResolution(disk.resolve)
         self._lock = threading.RLock()
+        self._noting = threading.Lock()  # held while it is noted what was typed; taken before _lock
         self._changed = threading.Condition(self._lock)
         # Guarded by _lock:
         self._serial = 0
@@ -60,6 +74,7 @@ class DocumentStore:
         self._classified: dict[DocumentKey, DocumentState] = {}
         self._unclassified: dict[DocumentKey, None] = {}  # opened or changed since they were classified
         self._unlocated: dict[DocumentKey, None] = {}  # of these, the opened ones
+        self._typed: dict[DocumentKey, TypedText] = {}
         self.pending = PendingEdits(self._changed, self._table.__contains__)
 
     # --- what the editors say (event loop) ---------------------------------------------------------------------
@@ -87,6 +102,7 @@ class DocumentStore:
             self._put(document)
             self._table.locate(key, path, None)
             self._unlocated[key] = None
+            self._typed[key] = TypedText(document.text)
 
     def changed(self, key: DocumentKey, version: int, changes: Sequence[DocumentChange]) -> str | None:
         """Apply changes. One that does not fit the text that we have puts the document in doubt."""
@@ -94,18 +110,19 @@ class DocumentStore:
             document = self._named(key)
             if document is None:
                 return None
-            text, doubt = after_changes(document, version, changes, self._encoding(key.editor))
-            is_back = document.synced is not None and is_text(text, document.synced)
+            changed = after_changes(document, version, changes, self._encoding(key.editor))
+            self._typed[document.key].add(changed.typed)
+            is_back = document.synced is not None and is_text(changed.text, document.synced)
             is_user_modified = None if document.is_user_modified is None else not is_back
             document = replace(
                 document,
                 version=version,
-                text=text,
+                text=changed.text,
                 serial=self._next_serial(),
                 changed_ns=steady_ns(),
                 is_user_modified=is_user_modified,
                 reported="change",
-                doubt=doubt,
+                doubt=changed.doubt,
             )
             self._put(document)
             return self._table.place_of(document)
@@ -148,7 +165,7 @@ class DocumentStore:
                 return None
             path = self._table.place_of(document)
             self._table.remove(document.key)
-            for by_key in (self._classified, self._unclassified, self._unlocated):
+            for by_key in (self._classified, self._unclassified, self._unlocated, self._typed):
                 by_key.pop(document.key, None)
             self._changed.notify_all()
         return path
@@ -254,10 +271,31 @@ class DocumentStore:
             if compared is None:
                 continue  # the document changed
             state = classify(compared, disk, digest)
+            self._note_typed(compared, state)
             with self._lock:
                 if self._table.get(key) is compared:
                     self._classified[key] = state
             return compared, state
+
+    def _note_typed(self, document: OpenDocument, state: DocumentState) -> None:
+        """Report what was typed up to this state, and begin anew with its text.
+
+        A document that now has the text of its file, which it did not save, may have been reloaded: that is no typing.
+        """
+        with self._noting:  # so that no request goes on before this is known
+            with self._lock:
+                typed = self._typed.get(document.key)
+                if typed is None or self._table.get(document.key) is not document or typed.since is document.text:
+                    return
+                self._typed[document.key] = TypedText(document.text)
+            is_users = state.kind == "dirty" or document.reported == "save"
+            if typed.changes is None or not is_users or document.text.n_chars > MAX_TYPED_CHARS:
+                return
+            fmt, path = state.disk.format, state.disk.path
+            before, after = (encode_document(text.text, fmt) for text in (typed.since, document.text))
+            found = byte_splices(typed.since, typed.changes, fmt)
+            if found and splicing.apply(before, found) == after:
+                self._on_typed(path, before, found, after)
 
     def at(self, path: str, *, thoroughly: bool = False) -> list[OpenDocument]:
         """Return the documents that are open at a canonical path: see DocumentTable.to_resolve."""

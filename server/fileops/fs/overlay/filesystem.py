@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace as with_changes
 
 from fileops.fs.os_errors import at_path
-from fileops.fs.overlay.documents import DocumentStore
+from fileops.fs.overlay.documents import DocumentStore, OnTyped
 from fileops.fs.overlay.editor_commit import EditorCommit
 from fileops.fs.overlay.state import text_digest
 from fileops.fs.streams import BytesStream
@@ -52,8 +52,13 @@ class OverlayFileSystem:
         self.on_saved: Callable[[str, str, str], None] = lambda _editor, _path, _text: None
         self.on_closed: Callable[[str, str], None] = lambda _editor, _path: None
         self.on_left_unsaved: Callable[[str, str], None] = lambda _editor, _path: None  # comes before `on_closed`
+        self.on_typed: OnTyped = lambda _path, _before, _splices, _after: None  # see DocumentStore
         self._editors: dict[str, _ConnectedEditor] = {}  # changed only on the event loop
-        self._documents = DocumentStore(delegate, lambda name: self._editors[name].encoding())
+        self._documents = DocumentStore(
+            delegate,
+            lambda name: self._editors[name].encoding(),
+            lambda path, before, splices, after: self.on_typed(path, before, splices, after),  # noqa: PLW0108  # set later
+        )
         self._editor_commit = EditorCommit(documents=self._documents, find_editor=self._find_editor, verify_s=verify_s)
 
     def connect(self, editor: Editor, encoding: "Callable[[], PositionEncoding]", name: str = "") -> DocumentSink:

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from fileops.core import text as texts
 from fileops.fs.overlay.text_document import TextDocument, encode_document
+from fileops.fs.overlay.typed_text import Change, is_certain
 from fileops.model.digest import content_digest
 from fileops.model.documents import DocumentChange, DocumentKey, PositionEncoding
 from fileops.model.files import Snapshot, Stamp, TextFormat
@@ -155,15 +156,25 @@ def with_file_text(document: OpenDocument, digest: bytes | None) -> OpenDocument
     return replace(document, file_texts=(*known, digest)[-MAX_FILE_TEXTS:])
 
 
+class Changed(Struct, frozen=True, kw_only=True):
+    """The text after changes, its doubt, and the changes one after another; None if they are not certain."""
+
+    text: TextDocument
+    doubt: Doubt | None
+    typed: Sequence[Change] | None
+
+
 def after_changes(
     document: OpenDocument, version: int, changes: Sequence[DocumentChange], encoding: PositionEncoding
-) -> tuple[TextDocument, Doubt | None]:
+) -> Changed:
     """Return the text and its doubt. A whole text ends every doubt. LSP allows versions to skip numbers."""
     text = document.text
     doubt = document.doubt if document.doubt is not None and document.doubt.is_lost else None
+    typed: list[Change] = []
+    is_certain_all = True
     for change in changes:
         if isinstance(change, str):
-            text, doubt = TextDocument(change), None
+            text, doubt, is_certain_all = TextDocument(change), None, False
         elif doubt is None:
             start, end, new = change
             if version <= document.version:
@@ -171,8 +182,14 @@ def after_changes(
             elif not text.has_range(start, end):
                 doubt = Doubt(reason="the editor reported a change at a place that the text does not have")
             else:
-                text = text.replaced(start, end, new, encoding)
-    return text, doubt
+                first, last = text.offsets_of(start, end, encoding)
+                has_lines = start.line != end.line
+                is_certain_all = is_certain_all and is_certain(text, first, last, new, has_lines=has_lines)
+                n_expected = text.n_chars - (last - first) + len(new)
+                text = text.spliced(first, last, new)
+                is_certain_all = is_certain_all and text.n_chars == n_expected  # else halves of a character were joined
+                typed.append((first, last, new))
+    return Changed(text=text, doubt=doubt, typed=typed if is_certain_all and doubt is None else None)
 
 
 def classify(document: OpenDocument, disk: DiskFacts, digest: bytes) -> DocumentState:

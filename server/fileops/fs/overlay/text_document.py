@@ -36,7 +36,7 @@ class _Chunk:
 
 
 class TextDocument:
-    """Immutable: `replaced` returns another one, which shares all chunks but the touched ones."""
+    """Immutable: `spliced` returns another one, which shares all chunks but the touched ones."""
 
     __slots__ = ("_breaks", "_chunks", "_ends", "_text")
 
@@ -71,13 +71,14 @@ class TextDocument:
             return start <= end
         return 0 <= start.line <= end.line <= n_lines and start <= end and min(start.character, end.character) >= 0
 
-    def replaced(
-        self, start: DocumentPosition, end: DocumentPosition, new: str, encoding: PositionEncoding
-    ) -> "TextDocument":
-        """Replace a range, even a reversed one. A position past the end of its line or of the text means that end."""
+    def offsets_of(self, start: DocumentPosition, end: DocumentPosition, encoding: PositionEncoding) -> tuple[int, int]:
+        """Return the code points of a range, even of a reversed one.
+
+        A position past the end of its line or of the text means that end.
+        """
         if end < start:
             start, end = end, start
-        return self.spliced(self.offset_at(start, encoding), self.offset_at(end, encoding), new)
+        return self.offset_at(start, encoding), self.offset_at(end, encoding)
 
     def spliced(self, start: int, end: int, new: str) -> "TextDocument":
         """Replace the code points [start, end)."""

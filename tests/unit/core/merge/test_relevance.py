@@ -6,6 +6,7 @@ from fileops.core.merge.relevance import (
     MAX_BYTES,
     Base,
     Carried,
+    Leg,
     Replanned,
     carry,
     line_splices,
@@ -333,14 +334,15 @@ def test_indentation_without_a_certain_counterpart_is_refused() -> None:
 # --- known changes -------------------------------------------------------------------------------------------------
 
 
+def planned(snapshot: Snapshot, *edits: Edit) -> Plan:
+    return plan(snapshot, detect_format(snapshot.data), edits, limits=LIMITS)
+
+
 def known_outcome(present: bytes, *edits: Edit) -> Replanned | Carried | Relevance:
     """Of edits over a change of lines that is known."""
-
-    def plan_on(snapshot: Snapshot) -> Plan:
-        return plan(snapshot, detect_format(snapshot.data), edits, limits=LIMITS)
-
     known = line_splices(LINES, (Splice(0, len(LINES), present),))
-    return replan(base_of(LINES), snapshot_of(present), plan_on, known)
+    legs = [Leg(after=present, known=known)]
+    return replan(base_of(LINES), snapshot_of(present), lambda snapshot: planned(snapshot, *edits), legs)
 
 
 @pytest.mark.parametrize(
@@ -367,6 +369,27 @@ def test_edit_is_carried_to_its_place_beside_a_twin_that_another_session_added()
     outcome = known_outcome(LINES + b"line 10\n", TEN)
     assert isinstance(outcome, Carried)
     assert apply(LINES + b"line 10\n", outcome.splices) == with_line(10, b"mine\n") + b"line 10\n"
+
+
+@pytest.mark.parametrize("at", [b"line 10\n", b"line 11\n"], ids=["above", "below"])
+def test_equal_line_that_a_session_adds_directly_beside_is_at_its_own_place(at: bytes) -> None:
+    start = LINES.index(at)
+    added = (Splice(start, start, b"line 10\n"),)
+    present = apply(LINES, added)
+    known = line_splices(LINES, added)
+    outcome = replan(
+        base_of(LINES), snapshot_of(present), lambda snapshot: planned(snapshot, TEN), [Leg(after=present, known=known)]
+    )
+    assert isinstance(outcome, Carried)
+    mine = b"line 10\nmine\n" if at == b"line 10\n" else b"mine\nline 10\n"
+    assert apply(present, outcome.splices) == with_line(10, mine)
+
+
+def test_block_that_moved_is_not_told_from_another_by_its_last_line_alone() -> None:
+    """What ends the block is part of it: a brace that is gone is a change directly below."""
+    old = b"f() {\n    a = 1\n    b = 2\n}\n\ng() {\n    c = 3\n}\n"
+    mine = edit("    b = 2\n", "    b = 7\n")
+    assert reason_of(old, old.replace(b"b = 2\n}\n", b"b = 2\n"), mine) == "near"
 
 
 def test_what_was_not_shown_leads_from_the_view_after_the_edit_to_the_file() -> None:
