@@ -1,17 +1,24 @@
 """A host keeps its own tools; hooks guard and record them. The rules are in docs/protocol/companion.md."""
 
 import asyncio
+import json
 import os
+import subprocess
+import sys
+import time
 import zlib
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from fileops.attach.bodies import BadBody, packed, unpacked
 from fileops.attach.handshake import BadRequest, Hook
-from fileops.compose.hook_connection import SETTINGS
+from fileops.compose import hook_connection
+from fileops.compose.hook_connection import QUIET_S, SETTINGS
+from support import scripted_language_server
 from support.hooked_host import HookedHost
 from support.patience import PATIENCE_S
 from support.shared_daemon import LspClient, SharedDaemon, shared_daemon, until_recorded
@@ -221,6 +228,26 @@ async def test_edit_beside_a_change_elsewhere_passes_and_is_told_of_it(host: Hoo
     made = await host.edit(path, "line 3\n", "mine 3\n")
     assert made.reason is None
     assert "+other 30" in made.context
+
+
+async def test_problems_that_an_edit_introduced_follow_it(
+    daemon: SharedDaemon, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """R-COMP-23: found by the language servers that the user lets the daemon start."""
+    program = str(scripted_language_server.__file__)
+    named = {"name": "scripted", "command": [sys.executable, "-I", "-S", program, "{}"], "globs": ["*.txt"]}
+    own = tmp_path / "config" / "fileops" / "language-servers.json"
+    own.parent.mkdir(parents=True)
+    own.write_text(json.dumps([named]))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setattr(hook_connection, "SETTINGS", replace(hook_connection.SETTINGS, diagnostics_wait_s=30.0))
+    editor = await daemon.editor(project)
+    await until_recorded(editor, project)
+    host, path = HookedHost(daemon.state, project), project / "a.txt"
+    await host.read(path)
+    assert "a bad word" in (await host.edit(path, "line 3\n", "BAD 3\n")).context
+    assert "a bad word" not in (await host.edit(path, "line 9\n", "good 9\n")).context
+    assert "resolved" in (await host.edit(path, "BAD 3\n", "good 3\n")).context
 
 
 async def test_edit_of_a_file_that_was_never_read_passes(host: HookedHost, project: Path, person: LspClient) -> None:
@@ -606,6 +633,52 @@ async def test_session_of_hooks_is_listed_and_ends_with_the_session(
     assert daemon.state.n_hooked() == 1
     await host.hook("SessionEnd")
     assert "claude-code:s1" not in await connected()
+    assert daemon.state.n_hooked() == 0
+
+
+async def test_session_of_hooks_ends_with_the_hosts_process(
+    daemon: SharedDaemon, project: Path, person: LspClient
+) -> None:
+    """R-COMP-6"""
+    del person
+    program, pid = program_with_a_hook()
+    await daemon.state.companion(Hook("claude", "s9", pid), {"event": "start", "cwd": str(project)})
+    daemon.state.hooked.end_lost()
+    assert daemon.state.n_hooked() == 1
+    await asyncio.to_thread(program.communicate)
+    daemon.state.hooked.end_lost()
+    assert daemon.state.n_hooked() == 0
+
+
+def program_with_a_hook() -> tuple["subprocess.Popen[bytes]", int]:
+    """Start a host that runs a hook until its input ends. Returns the hook's process, too."""
+    script = """if True:
+        import subprocess, sys
+        hook = subprocess.Popen(["sleep", "1000"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+        print(hook.pid, flush=True)
+        sys.stdin.read()
+        hook.kill()
+    """
+    program = subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert program.stdout is not None
+    return program, int(program.stdout.readline())
+
+
+async def test_session_of_hooks_ends_if_nothing_was_heard_of_it_for_half_an_hour(
+    host: HookedHost, daemon: SharedDaemon, project: Path
+) -> None:
+    """R-COMP-6"""
+    hooked, began = daemon.state.hooked, time.monotonic()
+    await host.read(project / "a.txt")
+    hooked.now = lambda: began + QUIET_S - 1
+    hooked.end_lost()
+    assert daemon.state.n_hooked() == 1
+    await host.read(project / "a.txt")
+    hooked.now = lambda: began + 2 * QUIET_S - 2
+    hooked.end_lost()
+    assert daemon.state.n_hooked() == 1
+    hooked.now = lambda: began + 2 * QUIET_S
+    hooked.end_lost()
     assert daemon.state.n_hooked() == 0
 
 

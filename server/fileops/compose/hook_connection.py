@@ -6,12 +6,16 @@ loop.
 """
 
 import time
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from fileops import __version__
 from fileops.attach.handshake import Attachment
 from fileops.compose.client_connection import ClientConnection
 from fileops.compose.recording import record_folders
+from fileops.model.diagnostics import LanguageServerSetting
 from fileops.model.errors import FileOpsError
 from fileops.model.internal_errors import PathMoved
 from fileops.model.settings import Settings
@@ -32,8 +36,8 @@ QUIET_S = 1800.0  # without an event, the session is over
 # Where the host may write is the host's business.
 SETTINGS = Settings(
     freshness="relevant", notices="output", suggestions="output", diagnostics="details", confine="off",
-    approval_mode="auto_edit", approval_timeout_s=240,
-)  # fmt: skip
+    approval_mode="auto_edit", approval_timeout_s=240, diagnostics_wait_s=1.0,
+)  # fmt: skip  # a hook waits for 2 s in all
 
 
 def _saveable(files: "OverlayFileSystem", service: FileOps, path: str) -> "OpenDocument | None":
@@ -47,9 +51,12 @@ def _saveable(files: "OverlayFileSystem", service: FileOps, path: str) -> "OpenD
 class HookConnection(ClientConnection):
     def __init__(
         self, state: "DaemonState", hub: "Hub", name: str, host: str, session_id: "SessionName", cwd: str, pid: int,
-        subagent: str = "",
+        *, language_servers: Sequence[LanguageServerSetting], subagent: str = "",
     ) -> None:  # fmt: skip
-        """Args: name: of the connection. pid: of the host's process. subagent: its name for people."""
+        """Args: name: of the connection. pid: of the host's process. subagent: its name for people.
+
+        language_servers: which the user lets the daemon start.
+        """
         self._subagent = subagent
         attachment = Attachment(
             version=__version__, protocol="mcp", role="agent", host=host, cwd=cwd, roots=(cwd,), pid=pid
@@ -57,9 +64,10 @@ class HookConnection(ClientConnection):
         super().__init__(state, attachment, name)
         self.session_id = session_id
         self.tool_prefix: str | None = None  # of our tools, while an MCP client of ours has the session
-        self.heard_at = time.monotonic()
+        self.heard_at = 0.0
         self.guarded_since = time.time()
-        shared = state.parts(SETTINGS, lambda _text: None, "mtime", hub.router)
+        settings = replace(SETTINGS, language_servers=list(language_servers))
+        shared = state.parts(settings, lambda _text: None, "mtime", hub.router)
         adapters = ClientAdapters(
             asker=self._asker(NoHost(), lambda: True, SETTINGS.approval_timeout_s),
             events=self._events(hub),
@@ -71,7 +79,7 @@ class HookConnection(ClientConnection):
             routing=AgentRouting(hub.editors, approve="person", modes=shared.workspace.modes),
             editor_globs=hub.editor_globs,
         )
-        self.service = self._service = service = FileOps(shared.workspace, adapters, SETTINGS, [cwd] if cwd else [])
+        self.service = self._service = service = FileOps(shared.workspace, adapters, settings, [cwd] if cwd else [])
         self._met(hub, session_id)
         if shared.recorder is not None and cwd:
             record_folders(shared.recorder, self.service, name)
@@ -110,8 +118,8 @@ class HookConnection(ClientConnection):
     def agent_host(self) -> int:
         return self.pid
 
-    def hear(self) -> None:
-        self.heard_at = time.monotonic()
+    def hear(self, now: float) -> None:
+        self.heard_at = now
 
     def describe_guard(self) -> dict[str, object]:
         """Return what `status` prints of a session whose host's own tools are guarded."""

@@ -5,6 +5,7 @@ Belongs to the event loop.
 
 import asyncio
 import itertools
+import logging
 import os
 import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
@@ -18,14 +19,18 @@ from fileops.attach.handshake import BadRequest
 from fileops.compose.hook_connection import QUIET_S, HookConnection
 from fileops.concurrency.delivery import when_delivered
 from fileops.fs.spelling import real_path
+from fileops.model.diagnostics import LanguageServerSetting
 from fileops.model.sessions import SessionName
 from fileops.service.companion.answers import NOTHING, bounded
 from fileops.service.companion.companion import Answered
 from fileops.service.companion.report import CompanionReport
 from fileops.service.hub.names import shortened
+from fileops.wire.language_servers import decode_language_servers, file_of_the_user, read_language_servers
 
 if TYPE_CHECKING:
     from fileops.compose.state import DaemonState, Hub, HubConnection
+
+log = logging.getLogger(__name__)
 
 MAX_HOSTS = 200
 MAX_WAITING = 200
@@ -37,6 +42,7 @@ class HookedHosts:
 
     def __init__(self, state: "DaemonState", hub: "Hub", on_new: Callable[[HookConnection], None]) -> None:
         self._state, self._hub, self._on_new = state, hub, on_new
+        self.now: Callable[[], float] = time.monotonic
         self._hosts: dict[SessionName, HookConnection] = {}
         self._numbers = itertools.count(1)
         self._waiting: dict[str, tuple[HookConnection, asyncio.Task[Answered]]] = {}
@@ -62,7 +68,7 @@ class HookedHosts:
         connection = await self._connection(report, host, session_id, pid)
         if connection is None:
             return {}
-        connection.hear()
+        connection.hear(self.now())
         connection.tool_prefix = None if client is None else report.tool_prefix
         companion = connection.companion
         match report.event:
@@ -107,7 +113,7 @@ class HookedHosts:
 
     def end_lost(self) -> None:
         """End the sessions whose host has ended, or of which nothing was heard for long."""
-        now = time.monotonic()
+        now = self.now()
         for session_id, connection in tuple(self._hosts.items()):
             if now - connection.heard_at >= QUIET_S or (connection.pid and not _exists(connection.pid)):
                 self.end(session_id)
@@ -119,6 +125,7 @@ class HookedHosts:
         if known is not None or not report.cwd.startswith("/") or "\0" in report.cwd:
             return known
         cwd = await asyncio.to_thread(real_path, report.cwd)
+        language_servers = await asyncio.to_thread(_language_servers, cwd)
         if (known := self._hosts.get(session_id)) is not None:  # made while this waited
             return known
         while len(self._hosts) >= MAX_HOSTS:
@@ -126,7 +133,15 @@ class HookedHosts:
         name = f"{host}-hook-{next(self._numbers)}"
         subagent = report.agent_id and (report.agent_type[:40] or report.agent_id[:8])
         connection = self._hosts[session_id] = HookConnection(
-            self._state, self._hub, name, host, session_id, cwd, pid, subagent
+            self._state,
+            self._hub,
+            name,
+            host,
+            session_id,
+            cwd,
+            pid,
+            language_servers=language_servers,
+            subagent=subagent,
         )
         self._on_new(connection)
         return connection
@@ -157,6 +172,16 @@ class HookedHosts:
             return {}
         connection, task = found
         return _delivered(connection, await task)
+
+
+def _language_servers(cwd: str) -> Sequence[LanguageServerSetting]:
+    """Return what the user lets the daemon start, from their own file; nothing that the project brings. Blocks."""
+    file = file_of_the_user()
+    try:
+        return decode_language_servers(read_language_servers(file, [cwd])) if os.path.exists(file) else ()
+    except ValueError as fault:
+        log.warning("%s", fault)
+        return ()
 
 
 def report_of(body: Mapping[str, object]) -> CompanionReport:

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from fileops.concurrency.cancellation import CancelToken
 from fileops.core.presentation import companion_texts as texts
+from fileops.core.presentation.problems import problems_text
 from fileops.core.presentation.suggestion_texts import texts_of_edit
 from fileops.model.approval import Always, Modify, NoConsent, Once, Reject, SomeChanges, TimedOut, Undecided
 from fileops.model.digest import content_digest
@@ -204,6 +205,7 @@ class Companion:
                 Answered(answer=await self._after_write(write, told.get(write.announced.given_path)))
                 for write in writes
             ]
+            answered.append(Answered(answer=Answer(contexts=await self._problems(writes))))
         self._workspace.announced.end(writes)
         return _joined(answered)
 
@@ -288,6 +290,14 @@ class Companion:
             )
 
         await self._service.run_on_disk(note)
+
+    async def _problems(self, writes: Sequence[AnnouncedWrite]) -> tuple[str, ...]:
+        """Return the problems that the writes introduced, if they are known soon; else they are a later notice."""
+        diagnosis, edit_ids = self._service.diagnosis, [write.commit.edit_id for write in writes if write.commit]
+        report = None if diagnosis is None or not edit_ids else await diagnosis.report(edit_ids)
+        if diagnosis is None or report is None or report.state == "pending":
+            return ()
+        return (problems_text(report),) if diagnosis.is_news(self.session_id, report) else ()
 
     async def _note(self, write: AnnouncedWrite) -> None:
         """Move the session's base, and tell everyone of the edit. R-COMP-23."""
