@@ -44,7 +44,7 @@ PARTS = {
     "tests/docs/": "processes",
     "tests/clients/": "processes",
 }
-GROUPS = {"tests/clients/test_vscode.py": "vscode", "tests/clients/neovim/": "neovim"}
+GROUPS = {"tests/clients/test_vscode.py": "vscode"}  # a window needs the machine, and what is built is in the tree
 
 install()  # most processes of the program are forked from a warm one
 
@@ -54,10 +54,7 @@ settings.load_profile("fileops")
 
 @pytest.hookimpl(tryfirst=True)  # before xdist reads the groups, and before marks are chosen
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Give each test the mark of its part, and begin with what takes longest (`--no-loadscope-reorder`).
-
-    Tests of one editor come one after the other: windows that are not in front get their keys late.
-    """
+    """Give each test the mark of its part, and begin with what takes longest (`--no-loadscope-reorder`)."""
     places = {id(item): place_in_parts(item.nodeid) for item in items}
     names = list(PARTS.values())
     for item in items:
@@ -95,7 +92,7 @@ def pytest_runtest_makereport(
     Editors do not count: their tests take long, and have their own patience.
     """
     report = yield
-    if report.failed and call.duration >= FULL_S and not item.nodeid.startswith(tuple(GROUPS)):
+    if report.failed and call.duration >= FULL_S and item.get_closest_marker("editors") is None:
         shrink_patience()
     return report
 

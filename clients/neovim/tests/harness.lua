@@ -25,8 +25,8 @@ end
 ---@param condition fun(): any
 ---@param what? string|fun(): string
 function M.wait(condition, what)
-  local bound_ms = 20000 -- a bound, not a measure: each wait ends with its condition
-  if vim.wait(bound_ms, condition, 5) then return end
+  -- A bound, not a measure: each wait ends with its condition, also on a machine that is busy with something else.
+  if vim.wait(tonumber(vim.env.FILEOPS_TEST_PATIENCE_MS) or 90000, condition, 5) then return end
   if type(what) == 'function' then what = what() end
   error('waited in vain for ' .. (what or 'a condition'), 2)
 end

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from clients.neovim.world import NO_PYTHON, PLUGIN, Neovim
 from clients.places import program
+from support.patience import PATIENCE_S
 
 CELL_WIDTH_PX, CELL_HEIGHT_PX = 9.03125, 19  # DejaVu Sans Mono at 15 px
 MARGIN_PX = 12
@@ -32,7 +33,7 @@ class Terminal:
 
     def _tmux(self, *arguments: str) -> str:
         command = ["tmux", "-L", self.server, *arguments]
-        return subprocess.run(command, capture_output=True, text=True, timeout=20, check=True).stdout
+        return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=True).stdout
 
     def keys(self, *names: str) -> None:
         """Keys by tmux's names ("Enter", "Space", "C-w"), or text."""
@@ -113,7 +114,7 @@ def terminal(
         ],
         cwd=workspace,
         env=nvim.environment | {"LC_ALL": "C.UTF-8"},
-        timeout=20,
+        timeout=PATIENCE_S,
         check=True,
     )
     running = Terminal(nvim=nvim, server=server, socket=socket, columns=columns, rows=rows)
@@ -121,7 +122,7 @@ def terminal(
         running.until("v:vim_did_enter")
         yield running
     finally:
-        subprocess.run(["tmux", "-L", server, "kill-server"], capture_output=True, timeout=20, check=False)
+        subprocess.run(["tmux", "-L", server, "kill-server"], capture_output=True, timeout=PATIENCE_S, check=False)
 
 
 # --- pictures -------------------------------------------------------------------------------------------------------
@@ -308,7 +309,7 @@ def picture(shown: Terminal, page: Page, target: Path) -> None:
             f"file://{source}",
         ],
         capture_output=True,
-        timeout=50,
+        timeout=PATIENCE_S,
         check=True,
     )
     source.unlink()

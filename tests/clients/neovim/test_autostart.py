@@ -15,8 +15,9 @@ from clients.neovim.terminal import Terminal, terminal
 from clients.neovim.test_unkept import MARKED
 from clients.neovim.world import NO_PYTHON, PLUGIN, Neovim, neovim
 from fileops_client import FileOpsClient
+from support.patience import PATIENCE_S
 
-pytestmark = pytest.mark.timeout(200)  # a story of many keys, each of which is waited for
+pytestmark = pytest.mark.timeout(900)  # a story of many keys, each of which is waited for
 
 STATUS = 'luaeval(\'(package.loaded["fileops.client.process"] or {state = {status = "not loaded"}}).state.status\')'
 DAEMON = [sys.executable, "-m", "fileops"]
@@ -107,7 +108,7 @@ def test_script_that_edits_a_project_starts_nothing(nvim: Neovim, project: Path)
         env=nvim.environment,
         capture_output=True,
         text=True,
-        timeout=50,
+        timeout=PATIENCE_S,
         check=False,
         stdin=subprocess.DEVNULL,
     )
@@ -189,7 +190,7 @@ async def test_other_programs_change_a_clean_buffer_and_no_line_is_marked(projec
     cart = project / "cart.py"
 
     def run(*command: str) -> None:
-        subprocess.run(command, cwd=project, capture_output=True, timeout=50, check=True)
+        subprocess.run(command, cwd=project, capture_output=True, timeout=PATIENCE_S, check=True)
 
     def git(*arguments: str) -> None:
         run("git", "-c", "user.name=A", "-c", "user.email=a@b", "-c", "init.defaultBranch=main", *arguments)

@@ -8,6 +8,7 @@ from typing import Any
 from clients.neovim.world import PLUGIN, neovim
 from clients.protocol_types import LUA, lua_types
 from fileops.schema import json_schema
+from support.patience import PATIENCE_S
 
 SCHEMA = json_schema.document()
 
@@ -24,7 +25,7 @@ def evaluate(expression: str, folder: Path) -> Any:
         env=nvim.environment,
         capture_output=True,
         text=True,
-        timeout=50,
+        timeout=PATIENCE_S,
         check=True,
     )
     return json.loads(done.stdout)

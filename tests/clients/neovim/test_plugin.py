@@ -15,6 +15,7 @@ import pytest
 
 from clients.neovim.world import PLUGIN, REPOSITORY, Neovim, neovim
 from clients.places import editor, program
+from support.patience import PATIENCE_S
 
 WITHOUT_RECORD = ["approval", "ask", "command", "diff", "follow", "unkept"]  # by a private daemon
 SPECS = sorted(path.name.removesuffix("_spec.lua") for path in (PLUGIN / "tests" / "spec").glob("*_spec.lua"))
@@ -34,7 +35,7 @@ def run_spec(nvim: Neovim, spec: str, daemon: list[str]) -> subprocess.Completed
         | {"FILEOPS_TEST_DAEMON": json.dumps(daemon), "FILEOPS_TEST_SHARED": "1" if nvim.shares_daemon else "0"},
         capture_output=True,
         text=True,
-        timeout=180,
+        timeout=6 * PATIENCE_S,
         check=False,
     )
 
@@ -44,7 +45,7 @@ def test_versions_are_the_oldest_supported_and_a_newer_one(tmp_path: Path) -> No
     assert neovim("new", tmp_path).version[:2] >= (0, 12)
 
 
-@pytest.mark.timeout(200)
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("spec", SPECS)
 def test_spec_passes(nvim: Neovim, spec: str) -> None:
     done = run_spec(nvim, spec, [sys.executable, "-m", "fileops"])
@@ -54,7 +55,7 @@ def test_spec_passes(nvim: Neovim, spec: str) -> None:
     assert "\n1..0\n" not in done.stdout
 
 
-@pytest.mark.timeout(200)
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("spec", WITHOUT_RECORD)
 def test_spec_passes_with_a_private_daemon(tmp_path: Path, spec: str) -> None:
     private = replace(neovim("new", tmp_path), shares_daemon=False)
@@ -63,7 +64,7 @@ def test_spec_passes_with_a_private_daemon(tmp_path: Path, spec: str) -> None:
 
 
 def test_broken_daemon_fails_the_spec(nvim: Neovim) -> None:
-    nvim.environment["FILEOPS_TEST_FAIL_FAST"] = "1"
+    nvim.environment.update({"FILEOPS_TEST_FAIL_FAST": "1", "FILEOPS_TEST_PATIENCE_MS": "20000"})
     private = replace(nvim, shares_daemon=False)  # a shared daemon is started by the real command
     done = run_spec(private, "documents", [sys.executable, str(BROKEN_DAEMON)])
     assert done.returncode == 1
@@ -76,7 +77,7 @@ def test_lua_is_formatted() -> None:
         cwd=PLUGIN,
         capture_output=True,
         text=True,
-        timeout=50,
+        timeout=PATIENCE_S,
         check=False,
     )
     assert checked.returncode == 0, checked.stdout + checked.stderr
@@ -88,7 +89,7 @@ def test_lua_has_no_warnings() -> None:
         cwd=PLUGIN,
         capture_output=True,
         text=True,
-        timeout=50,
+        timeout=PATIENCE_S,
         check=False,
     )
     assert checked.returncode == 0, checked.stdout + checked.stderr
@@ -113,7 +114,7 @@ def test_missing_daemon_is_reported_on_start(nvim: Neovim) -> None:
         env=nvim.environment,
         capture_output=True,
         text=True,
-        timeout=50,
+        timeout=PATIENCE_S,
         check=False,
         stdin=subprocess.DEVNULL,
     )
@@ -130,7 +131,7 @@ def test_modules_are_not_loaded_before_they_are_used(nvim: Neovim) -> None:
         env=nvim.environment,
         capture_output=True,
         text=True,
-        timeout=50,
+        timeout=PATIENCE_S,
         check=False,
         stdin=subprocess.DEVNULL,
     )

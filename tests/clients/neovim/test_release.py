@@ -28,6 +28,8 @@ io.stdout:write(table.concat(lines or { 'no answer' }, '\\n'))
 vim.cmd.qall({ bang = true })
 """
 
+pytestmark = pytest.mark.xdist_group("release for neovim")  # one process builds it once
+
 
 @pytest.fixture(params=["floor", "new"])
 def nvim(request: pytest.FixtureRequest, tmp_path: Path) -> Neovim:

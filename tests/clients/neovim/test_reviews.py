@@ -17,7 +17,7 @@ from clients.neovim.scene import CART, NO_FLOATS, SHORTER_TOTAL, Scene, opened, 
 from clients.neovim.world import Neovim, neovim
 from fileops_client import FileOpsClient, ToolResult
 
-pytestmark = pytest.mark.timeout(200)  # a story of many keys, each of which is waited for
+pytestmark = pytest.mark.timeout(900)  # a story of many keys, each of which is waited for
 
 AGENT = [sys.executable, "-m", "fileops", "attach"]
 PATIENT = {"approval_mode": "default", "ask": "each_edit", "review_grace_s": 600}

@@ -16,7 +16,7 @@ from clients.neovim.world import Neovim, neovim
 from fileops_client import FileOpsClient, Options, ToolResult
 from support.patience import PATIENCE_S
 
-pytestmark = pytest.mark.timeout(200)  # a story of many keys, each of which is waited for
+pytestmark = pytest.mark.timeout(900)  # a story of many keys, each of which is waited for
 
 AGENT = [sys.executable, "-m", "fileops", "attach"]
 PID = "luaeval('require(\"fileops.client.process\").client().rpc.pid()')"

@@ -15,7 +15,7 @@ from clients.neovim.scene import CART, NO_FLOATS, SHORTER_TOTAL, scene
 from clients.neovim.terminal import terminal
 from clients.neovim.world import Neovim, neovim
 
-pytestmark = pytest.mark.timeout(200)  # a story of many keys, each of which is waited for
+pytestmark = pytest.mark.timeout(900)  # a story of many keys, each of which is waited for
 
 ONE_WINDOW = 'winnr("$") == 1'
 PID = "luaeval('(require(\"fileops.client.process\").client() or {rpc = {pid = function() return 0 end}}).rpc.pid()')"

@@ -12,7 +12,7 @@ from clients.neovim.test_terminal import load
 from clients.neovim.world import Neovim, neovim
 from fileops_client import FileOpsClient, edit_file
 
-pytestmark = pytest.mark.timeout(200)  # a story of many keys, each of which is waited for
+pytestmark = pytest.mark.timeout(900)  # a story of many keys, each of which is waited for
 
 IS_READ = "luaeval('require(\"fileops.review.text\").is_read(vim.api.nvim_get_current_buf()) and 1 or 0')"
 IS_AWAY = "luaeval('require(\"fileops.ui.notice\").is_away() and 1 or 0')"

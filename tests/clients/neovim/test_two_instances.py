@@ -18,7 +18,7 @@ from clients.neovim.world import Neovim, neovim
 from fileops_client import FileOpsClient
 from support.daemon_process import Place
 
-pytestmark = pytest.mark.timeout(200)  # a story of many keys, each of which is waited for
+pytestmark = pytest.mark.timeout(900)  # a story of many keys, each of which is waited for
 
 CHANGE = ("    count: int = 1\n", "    count: int = 0\n")
 

@@ -19,7 +19,7 @@ from fileops_client import FileOpsClient
 from support.daemon_process import Place
 from support.mcp_client import mcp_client, texts_of
 
-pytestmark = pytest.mark.timeout(200)  # a story of many keys, each of which is waited for
+pytestmark = pytest.mark.timeout(900)  # a story of many keys, each of which is waited for
 
 AGENT = [sys.executable, "-m", "fileops", "attach"]
 MARKED = 'luaeval(\'table.concat(require("fileops.unkept.marks").lines(vim.fn.bufnr("cart.py")), ",")\')'
