@@ -139,6 +139,18 @@ async def test_rewind_preview_writes_nothing_and_its_plan_is_kept(recording: Rec
     assert recording.bench.on_disk(A) == _changed(OLD, b"five", b"5")
 
 
+async def test_rename_is_undone_although_another_moved_file_that_stays_has_its_only_line(recording: Recording) -> None:
+    """R-REW-3. The record knows where the file went, so no likeness of texts has to be feared."""
+    recording.bench.disk.put(A, b"one\n")
+    recording.rename(A, "/w/a2", AGENT)
+    recording.rename(B, "/w/b2", AGENT)
+    recording.write(B, b"by hand\n", PERSON)  # so this rename stays
+    result = await recording.rewind("session_id", "agent")
+    assert (recording.bench.on_disk(A), recording.bench.on_disk("/w/a2")) == (b"one\n", None)
+    assert (recording.bench.on_disk(B), recording.bench.on_disk("/w/b2")) == (b"by hand\n", OLD)
+    assert (result.n_undone, result.n_left) == (2, 2)
+
+
 @pytest.mark.parametrize("dry_run", [True, False])
 async def test_rewind_is_refused_while_the_record_still_reads_what_was_written(*, dry_run: bool) -> None:
     """A command may have written thousands of files: an undo of those that have entries would not be all of it."""

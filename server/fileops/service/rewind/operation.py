@@ -300,6 +300,8 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
     ) -> bool:
         """Leave one of two files if necessary, see above. Returns whether that was done."""
         new = plans[new_path]
+        if self._is_elsewhere(removal, new.chosen):
+            return False
         is_restored = old_path in plans and removal in plans[old_path].rewind.undone
         is_creation_left = _has(new.chosen, "create") and not _is_undone(new, "create")
         if (old_path == new_path or not is_creation_left) if is_restored else not new.rewind.undone:
@@ -314,6 +316,14 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
         else:
             self._leave_file(new_path, plans, reason="overlaps")
         return True
+
+    def _is_elsewhere(self, removal: Entry, chosen: Sequence[Entry]) -> bool:
+        """Return whether the removed file still has a new name, which none of these entries gave to it."""
+        arrival = None if removal.kind != "delete" else self.store.other_half(removal)
+        if arrival is None or any(entry.entry_id == arrival.entry_id for entry in chosen):
+            return False
+        newest = self.store.newest(arrival.path)
+        return newest is not None and newest.kind != "delete"
 
     def _leave_rename(self, rename: Rename, plans: dict[str, PlannedFile]) -> None:
         """Plan that both names stay as they are."""
