@@ -220,11 +220,13 @@ class _ArgumentParser(argparse.ArgumentParser):
     def parse_known_args(  # pyright: ignore[reportIncompatibleMethodOverride] - of typeshed's overloads
         self, args: Any = None, namespace: Any = None
     ) -> Any:
-        """Suggest the option that was most likely meant: the parser of a command knows its own ones."""
+        """Refuse unknown arguments with the command's own usage, and suggest the option that was meant."""
         found, unknown = super().parse_known_args(args, namespace)
         option = next((word for word in unknown if word.startswith("--")), "").partition("=")[0]
         if near := difflib.get_close_matches(option, self._option_string_actions, n=1):
             self.error(f"there is no option {option}. Did you mean {near[0]}?")
+        if unknown:
+            self.error(f"unrecognized arguments: {' '.join(unknown)}")
         return found, unknown
 
     def commands(self) -> list[str]:

@@ -400,7 +400,7 @@ def far(sshd: Sshd, folder: pathlib.Path) -> Options:
 async def test_command_in_a_folder_over_ssh_runs_on_that_host(sshd: Sshd, tmp_path: pathlib.Path) -> None:
     """R-BASH-8"""
     (tmp_path / "it's").mkdir()
-    async with FileOpsClient.start(initialization_options=far(sshd, tmp_path)) as client:
+    async with FileOpsClient.start(initialization_options=far(sshd, tmp_path), roots="anywhere") as client:
         result = await client.bash("pwd; [ -n \"$SSH_CONNECTION\" ] && echo 'on a host'; exit 3", cwd="/far/it's")
         assert result.output == f"{tmp_path}/it's\non a host\n\n\nCommand exited with code 3"
         for timeout_s in (2, 8, 30):  # a login takes its time on a busy host
@@ -413,7 +413,7 @@ async def test_command_in_a_folder_over_ssh_runs_on_that_host(sshd: Sshd, tmp_pa
 
 async def test_lost_connection_ends_the_remote_command(sshd: Sshd, tmp_path: pathlib.Path) -> None:
     """R-BASH-8"""
-    async with FileOpsClient.start(initialization_options=far(sshd, tmp_path)) as client:
+    async with FileOpsClient.start(initialization_options=far(sshd, tmp_path), roots="anywhere") as client:
         call = client.begin("fileops/bash", {"command": "sleep 1000 & echo $! > pid; wait", "cwd": "/far"})
         pid = await asyncio.to_thread(pid_in, tmp_path / "pid")
         for holder in sshd.holders():

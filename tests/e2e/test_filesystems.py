@@ -28,7 +28,7 @@ def mapped(sshd: Sshd, folder: pathlib.Path, **more: Any) -> Options:
 async def test_any_fsspec_filesystem_is_mapped() -> None:
     """R-MOUNT-1, R-MOUNT-3"""
     options: Options = {"filesystems": [{"prefix": "/in/memory", "url": "memory://somewhere"}], "roots": ["/in/memory"]}
-    async with FileOpsClient.start(initialization_options=options) as client:
+    async with FileOpsClient.start(initialization_options=options, roots="anywhere") as client:
         assert (await client.read("/in/memory/a/b.txt")).code == "not_found"
         created = await client.edit("/in/memory/a/b.txt", "", "one\ntwo\n")
         assert created.output == "File created successfully at: /in/memory/a/b.txt"
@@ -87,7 +87,7 @@ async def test_folder_over_ssh_is_read_and_edited(sshd: Sshd, tmp_path: pathlib.
     (tmp_path / "a.txt").write_bytes(b"one\r\ntwo")
     (tmp_path / "a.txt").chmod(0o750)
     (tmp_path / "out").symlink_to("/etc")
-    async with FileOpsClient.start(initialization_options=mapped(sshd, tmp_path)) as client:
+    async with FileOpsClient.start(initialization_options=mapped(sshd, tmp_path), roots="anywhere") as client:
         assert (await client.read("/far/a.txt")).ok
         edited = await client.edit("/far/a.txt", "one", "1")
         assert edited.ok, edited.output
@@ -104,7 +104,7 @@ async def test_remote_change_is_noticed_and_never_overwritten(sshd: Sshd, tmp_pa
     """R-MOUNT-4"""
     path = tmp_path / "a.txt"
     path.write_bytes(b"one\n")
-    async with FileOpsClient.start(initialization_options=mapped(sshd, tmp_path)) as client:
+    async with FileOpsClient.start(initialization_options=mapped(sshd, tmp_path), roots="anywhere") as client:
         await client.read("/far/a.txt")
         stamp = path.stat()
         path.write_bytes(b"two\n")  # as long as before
@@ -122,7 +122,7 @@ async def test_connection_lost_during_a_write_leaves_the_old_file(sshd: Sshd, tm
     path = tmp_path / "big.txt"
     old = b"first\n" + b"x" * 23_999_999 + b"\n"
     path.write_bytes(old)
-    async with FileOpsClient.start(initialization_options=mapped(sshd, tmp_path)) as client:
+    async with FileOpsClient.start(initialization_options=mapped(sshd, tmp_path), roots="anywhere") as client:
         await client.read("/far/big.txt", offset=1, limit=1)
         edit = asyncio.create_task(client.edit("/far/big.txt", "first", "FIRST"))
         await asyncio.to_thread(_cut_in_the_middle, sshd, tmp_path, len(old))
@@ -153,7 +153,7 @@ def _cut_in_the_middle(sshd: Sshd, folder: pathlib.Path, size_bytes: int) -> Non
 async def test_lost_idle_connection_is_replaced(sshd: Sshd, tmp_path: pathlib.Path) -> None:
     """R-MOUNT-5"""
     (tmp_path / "a.txt").write_bytes(b"one\n")
-    async with FileOpsClient.start(initialization_options=mapped(sshd, tmp_path)) as client:
+    async with FileOpsClient.start(initialization_options=mapped(sshd, tmp_path), roots="anywhere") as client:
         await client.read("/far/a.txt")
         await asyncio.to_thread(sshd.cut)
         assert (await client.edit("/far/a.txt", "one", "two")).ok
@@ -174,7 +174,7 @@ async def test_unreachable_host_is_reported_without_secrets(sshd: Sshd, tmp_path
     ]
     command = [sys.executable, "-P", "-m", "fileops", "--log-level", "debug"]
     async with FileOpsClient.start(
-        command, initialization_options={"filesystems": filesystems}, on_stderr=told.append
+        command, initialization_options={"filesystems": filesystems}, on_stderr=told.append, roots="anywhere"
     ) as client:
         for prefix, reason in {
             "closed": "Connection refused", "unknown": "the server's host key is not known",
@@ -203,7 +203,7 @@ async def test_unreachable_host_is_reported_without_secrets(sshd: Sshd, tmp_path
 async def test_bad_mapping_fails_initialize(filesystem: FilesystemOptions, place: str) -> None:
     """R-MOUNT-1"""
     with pytest.raises(ResponseError) as refused:
-        async with FileOpsClient.start(initialization_options={"filesystems": [filesystem]}):
+        async with FileOpsClient.start(initialization_options={"filesystems": [filesystem]}, roots="anywhere"):
             pass
     assert place in str(refused.value.data)
     assert SECRET not in str(refused.value.data) + str(refused.value)
@@ -212,7 +212,7 @@ async def test_bad_mapping_fails_initialize(filesystem: FilesystemOptions, place
 async def test_remote_filesystems_are_not_loaded_before_they_are_used() -> None:
     """R-MOUNT-1"""
     options: Options = {"filesystems": [{"prefix": "/far", "url": "sftp://nowhere.invalid/x"}]}
-    async with FileOpsClient.start(initialization_options=options) as client:
+    async with FileOpsClient.start(initialization_options=options, roots="anywhere") as client:
         maps = pathlib.Path(f"/proc/{client.pid}/maps").read_text()
         assert "cryptography" not in maps  # asyncssh's
         assert children_of(client.pid) == []

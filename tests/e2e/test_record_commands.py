@@ -767,6 +767,20 @@ def test_wrong_word_is_answered_with_the_one_that_was_meant(
     assert f"Did you mean {meant}?" in refused.stderr.decode()
 
 
+@pytest.mark.parametrize(
+    ("arguments", "command"),
+    [(["log", "a", "b"], "log"), (["review", "--frob"], "review"), (["mcp", "config", "zed", "x"], "mcp config")],
+)
+def test_unknown_argument_is_answered_with_the_usage_of_its_command(
+    shared: Place, folder: Path, arguments: list[str], command: str
+) -> None:
+    refused = shared.run(*arguments, cwd=folder)
+    said = refused.stderr.decode()
+    assert refused.returncode == 2
+    assert said.startswith(f"usage: fileops-server {command} [-h]"), said
+    assert f"fileops-server {command}: error: unrecognized arguments: {arguments[-1]}" in said
+
+
 async def test_last_change_turn_and_file_need_no_id(shared: Place, folder: Path) -> None:
     """R-CLI-6."""
     async with FileOpsClient.attach(root=folder, host="codex") as agent:

@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+import signal
 import sys
 from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager
@@ -115,4 +116,8 @@ async def test_reviewer_decides_for_an_agent_over_the_shared_daemon(folder: Path
             await reviewer.type("y")
             await agent.until("Edit: ok\nDone.\n")
         await reviewer.until(f"shopper-1 has edited {folder}/shop/trip.py\n")
+        reviewer.process.send_signal(signal.SIGINT)
+        assert await reviewer.process.wait() == 0
+        assert reviewer.process.stdout is not None
+        assert b"Traceback" not in await reviewer.process.stdout.read()
     assert (folder / "shop" / "trip.py").read_text() == "bread = 2\ncheese = 3\n"

@@ -55,7 +55,7 @@ class StartMethods(ABC):
         on_stderr: Callable[[str], None] | None = None,
         **setup: Unpack[SetupOptions],
     ) -> Opening[Self]:
-        """Start a private daemon as a child process. Without `root` or `roots` it is confined to no folder.
+        """Start a private daemon as a child process, which reads and writes in `root` or `roots` only.
 
         Args:
             command: what starts the server; by default `python -m fileops` with this interpreter.
@@ -65,9 +65,10 @@ class StartMethods(ABC):
             setup: the parameters of SetupOptions, `root` and `timeout_s` among them.
 
         Opening raises ServerMissing if the server cannot be started, and what `request` raises.
+        Raises: ValueError without `root` and `roots`.
         """
         require_words(command)
-        chosen = Setup(**setup)
+        chosen = Setup(**setup).confined()
         chosen = chosen.on_this_machine() if command is None else chosen.on_any_machine()
         launch = partial(
             ChildProcess.start,
@@ -159,7 +160,10 @@ class StartMethods(ABC):
             setup: the parameters of SetupOptions, `root` and `timeout_s` among them.
 
         Opening raises ValueError if a name is taken by another function.
+        Raises: ValueError without `root`, `roots` and `filesystem`.
         """
+        chosen = Setup(**setup)
+        chosen = chosen if filesystem is not None else chosen.confined()
         launch = partial(
             _in_process.launch,
             filesystem=filesystem,
@@ -170,7 +174,7 @@ class StartMethods(ABC):
             image_detector=image_detector,
             approver=approver,
         )
-        return cls._opening(launch, Setup(**setup).on_this_machine(), parent_pid=None)
+        return cls._opening(launch, chosen.on_this_machine(), parent_pid=None)
 
     @classmethod
     def _opening(cls, launch: Launch, setup: Setup, *, parent_pid: int | None, name: str = NAME) -> Opening[Self]:

@@ -3,12 +3,14 @@
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypedDict
+from typing import Any, Literal, TypedDict
 
 from fileops_client._connection import RequestHandler
 from fileops_client.callbacks import ConfirmCommand, ConfirmEdit, CorrectEdit, OnReviews
 from fileops_client.initialization_options import Options
 from fileops_client.requests.sender import FilePath, path_of
+
+ANYWHERE = "anywhere"
 
 
 class SetupOptions(TypedDict, total=False):
@@ -16,7 +18,8 @@ class SetupOptions(TypedDict, total=False):
 
     root, roots: the workspace folders, outside of which nothing is read or written; a relative path is below this
     program's current folder, and `~` is the home folder, unless the server has its own `command`, which may run
-    elsewhere. Without any, the server reads and writes wherever your user may. initialization_options: see Options.
+    elsewhere. `roots="anywhere"`: wherever your user may; `start`, `open` and `in_process` need one of the two, except
+    `in_process` with a `filesystem` of yours. initialization_options: see Options.
     handlers: answer the server's requests by method ("workspace/applyEdit", ...), from params to result; their
     capabilities are announced. confirm_edit: called before each write. correct_edit: called, with the option
     `correction`, for other strings (old, new) if an edit's text was not found. confirm_command: called before each
@@ -27,7 +30,7 @@ class SetupOptions(TypedDict, total=False):
     """
 
     root: FilePath | None
-    roots: Sequence[FilePath]
+    roots: Sequence[FilePath] | Literal["anywhere"]
     initialization_options: Options | None
     capabilities: Mapping[str, Any] | None
     handlers: Mapping[str, RequestHandler] | None
@@ -43,7 +46,7 @@ class Setup:
     """See SetupOptions. Raises: TypeError, for an unknown name."""
 
     root: FilePath | None = None
-    roots: Sequence[FilePath] = ()
+    roots: Sequence[FilePath] | Literal["anywhere"] = ()
     initialization_options: Options | None = None
     capabilities: Mapping[str, Any] | None = None
     handlers: Mapping[str, RequestHandler] | None = None
@@ -52,6 +55,14 @@ class Setup:
     confirm_command: ConfirmCommand | None = None
     on_reviews: OnReviews | None = None
     timeout_s: float | None = 60.0
+
+    def confined(self) -> "Setup":
+        """Return the setup, which names its folders. Raises: ValueError, if it does not."""
+        if not self.folders and self.roots != ANYWHERE:
+            raise ValueError(
+                'name the folders that may be read and written: root=... or roots=[...]; or roots="anywhere"'
+            )
+        return self
 
     def of_agent(self) -> "Setup":
         """Return the setup of an agent beside editors.
@@ -76,6 +87,8 @@ class Setup:
 
     def on_this_machine(self) -> "Setup":
         """Return the setup with absolute folders: those of this program's current folder, and of its user's home."""
+        if self.roots == ANYWHERE and self.root is None:
+            return self
         return replace(self, root=None, roots=[os.path.abspath(os.path.expanduser(folder)) for folder in self.folders])
 
     def on_any_machine(self) -> "Setup":
@@ -89,5 +102,9 @@ class Setup:
 
     @property
     def folders(self) -> list[str]:
-        """The workspace folders, the root first."""
+        """The workspace folders, the root first. Raises: ValueError, for one path instead of a list."""
+        if isinstance(self.roots, str):
+            if self.roots != ANYWHERE or self.root is not None:
+                raise ValueError(f'roots must be a list of folders, or "anywhere" without a root, not {self.roots!r}')
+            return []
         return [path_of(folder) for folder in ([] if self.root is None else [self.root]) + list(self.roots)]

@@ -83,7 +83,8 @@ class SetupOptions(TypedDict, total=False):
 
     root, roots: the workspace folders, outside of which nothing is read or written; a relative path is below this
     program's current folder, and `~` is the home folder, unless the server has its own `command`, which may run
-    elsewhere. Without any, the server reads and writes wherever your user may. initialization_options: see Options.
+    elsewhere. `roots="anywhere"`: wherever your user may; `start`, `open` and `in_process` need one of the two, except
+    `in_process` with a `filesystem` of yours. initialization_options: see Options.
     handlers: answer the server's requests by method ("workspace/applyEdit", ...), from params to result; their
     capabilities are announced. confirm_edit: called before each write. correct_edit: called, with the option
     `correction`, for other strings (old, new) if an edit's text was not found. confirm_command: called before each
@@ -94,7 +95,7 @@ class SetupOptions(TypedDict, total=False):
     """
 
     root: FilePath | None
-    roots: Sequence[FilePath]
+    roots: Sequence[FilePath] | Literal["anywhere"]
     initialization_options: Options | None
     capabilities: Mapping[str, Any] | None
     handlers: Mapping[str, RequestHandler] | None
@@ -950,7 +951,7 @@ class FileOpsClient(Requests):
         on_stderr: Callable[[str], None] | None = None,
         **setup: Unpack[SetupOptions],
     ) -> Self:
-        """Start a private daemon as a child process. Without `root` or `roots` it is confined to no folder.
+        """Start a private daemon as a child process, which reads and writes in `root` or `roots` only.
 
         Args:
             command: what starts the server; by default `python -m fileops` with this interpreter.
@@ -960,6 +961,7 @@ class FileOpsClient(Requests):
             setup: the parameters of SetupOptions, `root` and `timeout_s` among them.
 
         Opening raises ServerMissing if the server cannot be started, and what `request` raises.
+        Raises: ValueError without `root` and `roots`.
         """
         return cls._opened(
             _client.FileOpsClient.start(
@@ -1048,6 +1050,7 @@ class FileOpsClient(Requests):
             setup: the parameters of SetupOptions, `root` and `timeout_s` among them.
 
         Opening raises ValueError if a name is taken by another function.
+        Raises: ValueError without `root`, `roots` and `filesystem`.
         """
         return cls._opened(
             _client.FileOpsClient.in_process(

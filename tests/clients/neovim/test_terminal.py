@@ -204,7 +204,7 @@ def test_killed_daemon_blocks_no_input_and_is_restarted(nvim: Neovim, tmp_path: 
         assert "ended before it answered" in shop.result(result)
         shop.terminal.until(f"{STATUS} ==# 'running' && {PID} != {pid}")
         assert shop.terminal.ask("mode()") == "n"
-        shop.terminal.until("execute('messages') =~# 'the daemon ended unexpectedly and is being restarted'")
+        shop.terminal.until("execute('messages') =~# 'the daemon has ended and is being restarted'")
         assert "ENTER" not in shop.terminal.text()
         assert shop.cart.read_text() == CART
         # once more than it is started again for

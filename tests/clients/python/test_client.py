@@ -5,7 +5,7 @@ import inspect
 import os
 import pathlib
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
@@ -53,7 +53,7 @@ QUESTION: dict[str, Any] = {
 
 @pytest_asyncio.fixture
 async def toy() -> AsyncIterator[FileOpsClient]:
-    async with FileOpsClient.start(TOY) as client:
+    async with FileOpsClient.start(TOY, roots="anywhere") as client:
         yield client
 
 
@@ -61,6 +61,16 @@ async def test_default_command_is_the_daemon_of_this_interpreter() -> None:
     from fileops_client._process import DEFAULT_COMMAND
 
     assert (sys.executable, "-P", "-m", "fileops") == DEFAULT_COMMAND
+
+
+@pytest.mark.parametrize("begin", [FileOpsClient.start, FileOpsClient.in_process])
+def test_client_that_names_no_folder_has_to_say_that_it_may_go_anywhere(begin: Callable[..., object]) -> None:
+    for folders in ({}, {"root": None}, {"roots": ()}):
+        with pytest.raises(ValueError, match=r'root=\.\.\. or roots=\[\.\.\.\]; or roots="anywhere"'):
+            begin(**folders)
+    for folders in ({"roots": "/p"}, {"roots": "anywhere", "root": "/p"}):
+        with pytest.raises(ValueError, match="roots must be a list of folders"):
+            begin(**folders)
 
 
 async def test_initialize_announces_client_and_capabilities(tmp_path: pathlib.Path) -> None:
@@ -98,7 +108,7 @@ async def test_initialize_announces_client_and_capabilities(tmp_path: pathlib.Pa
 
 async def test_process_id_is_sent_to_the_default_command_only(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(start_module, "DEFAULT_COMMAND", TOY)
-    async with FileOpsClient.start() as client:
+    async with FileOpsClient.start(roots="anywhere") as client:
         assert client.capabilities["experimental"]["processId"] == os.getpid()
 
 
@@ -207,17 +217,17 @@ async def test_malformed_output_ends_the_connection(toy: FileOpsClient, monkeypa
 
 async def test_missing_command_is_reported(tmp_path: pathlib.Path) -> None:
     with pytest.raises(ServerMissing, match="no-such-daemon"):
-        await FileOpsClient.open([str(tmp_path / "no-such-daemon")])
+        await FileOpsClient.open([str(tmp_path / "no-such-daemon")], roots="anywhere")
 
 
 async def test_daemon_that_dies_on_start_is_reported() -> None:
     with pytest.raises(ConnectionLost) as caught:
-        await FileOpsClient.open([sys.executable, "-c", "raise SystemExit('bad start')"])
+        await FileOpsClient.open([sys.executable, "-c", "raise SystemExit('bad start')"], roots="anywhere")
     assert (caught.value.exit_code, caught.value.stderr_tail) == (1, "bad start")
 
 
 async def test_close_shuts_down_in_order_and_is_repeatable() -> None:
-    client = await FileOpsClient.open(TOY)
+    client = await FileOpsClient.open(TOY, roots="anywhere")
     events = client.events()
     assert await client.close() == 0
     assert await client.close() == 0
@@ -228,7 +238,7 @@ async def test_close_shuts_down_in_order_and_is_repeatable() -> None:
 
 async def test_close_kills_a_daemon_that_neither_answers_nor_exits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(client_module, "SHUTDOWN_GRACE_S", 0.2)
-    client = await FileOpsClient.open(TOY)
+    client = await FileOpsClient.open(TOY, roots="anywhere")
     client.notify("toy/deaf")
     assert await client.close() == -9
 
@@ -289,7 +299,7 @@ async def test_question_is_answered_by_the_confirm_handler() -> None:
         asked.append(question)
         return Answer(outcome="modify", text="x")
 
-    async with FileOpsClient.start(TOY, confirm_edit=confirm) as client:
+    async with FileOpsClient.start(TOY, confirm_edit=confirm, roots="anywhere") as client:
         told = await client.request("toy/ask", {"method": "fileops/confirmEdit", "params": QUESTION})
     assert told == {"result": {"outcome": "modify", "text": "x"}, "error": None}
     assert asked[0].file_path == "/p/a"
@@ -304,7 +314,7 @@ async def test_time_of_a_pending_approval_does_not_count_towards_timeout(toy: Fi
         return Answer(outcome="proceed_once")
 
     ask = {"method": "fileops/confirmEdit", "params": QUESTION}
-    async with FileOpsClient.start(TOY, confirm_edit=confirm) as client:
+    async with FileOpsClient.start(TOY, confirm_edit=confirm, roots="anywhere") as client:
         asking = asyncio.create_task(client.request("toy/ask", ask))
         await asyncio.wait_for(begun.wait(), PATIENCE_S)
         begun_meanwhile = asyncio.create_task(client.request("toy/hang", timeout_s=0.1))
@@ -330,7 +340,7 @@ async def test_failure_of_a_handler_is_answered_with_an_error() -> None:
     async def refuse(_: Any) -> Any:
         raise ResponseError(-32000, "will not", {"why": 1})
 
-    async with FileOpsClient.start(TOY, handlers={"toy/fail": fail, "toy/refuse": refuse}) as client:
+    async with FileOpsClient.start(TOY, handlers={"toy/fail": fail, "toy/refuse": refuse}, roots="anywhere") as client:
         failed = await client.request("toy/ask", {"method": "toy/fail", "params": {}})
         refused = await client.request("toy/ask", {"method": "toy/refuse", "params": {}})
     assert failed["error"]["code"] == -32603
@@ -347,7 +357,7 @@ async def test_cancelled_question_cancels_its_handler() -> None:
         finally:
             cancelled.set()
 
-    async with FileOpsClient.start(TOY, handlers={"toy/ponder": ponder}) as client:
+    async with FileOpsClient.start(TOY, handlers={"toy/ponder": ponder}, roots="anywhere") as client:
         asking = client.begin("toy/ask", {"method": "toy/ponder", "params": {}})
         await asyncio.wait_for(begun.wait(), PATIENCE_S)
         client.notify("toy/withdraw")
@@ -360,7 +370,7 @@ async def test_question_cancelled_before_its_handler_began_is_answered() -> None
     async def ponder(_: Any) -> Any:
         await asyncio.Event().wait()
 
-    async with FileOpsClient.start(TOY, handlers={"toy/ponder": ponder}) as client:
+    async with FileOpsClient.start(TOY, handlers={"toy/ponder": ponder}, roots="anywhere") as client:
         told = await client.request("toy/ask", {"method": "toy/ponder", "params": {}, "withdraw": True})
     assert told["error"]["code"] == -32800
 

@@ -77,7 +77,7 @@ async def test_path_as_bytes_names_the_file_of_these_bytes(tmp_path: pathlib.Pat
     ],
 )
 async def test_step_of_another_shape_is_refused_with_its_number(edits: Any, problem: str) -> None:
-    async with FileOpsClient.in_process() as client:
+    async with FileOpsClient.in_process(roots="anywhere") as client:
         with pytest.raises(TypeError, match=problem):
             await client.multi_edit("/p/a", edits)
 

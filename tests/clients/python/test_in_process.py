@@ -74,12 +74,12 @@ async def test_programs_strategies_and_validators_are_used_until_the_client_clos
         refused = await client.edit(file, "2", "TODO")
         assert (refused.code, refused.details.get("validator")) == ("validation_failed", "no-todo")
         with pytest.raises(ValueError, match="the strategy last exists already"):
-            await FileOpsClient.in_process(strategies={"last": lambda text, old, new: ()})
-        async with FileOpsClient.in_process(strategies={"last": last_word}):
+            await FileOpsClient.in_process(strategies={"last": lambda text, old, new: ()}, roots="anywhere")
+        async with FileOpsClient.in_process(strategies={"last": last_word}, roots="anywhere"):
             pass
         assert (await client.edit(file, "one", "1", strategy="last", dry_run=True)).ok
     assert file.read_text() == "one 2"
-    async with FileOpsClient.in_process() as plain:
+    async with FileOpsClient.in_process(roots="anywhere") as plain:
         assert "last" not in plain.capabilities["experimental"]["fileops"]["strategies"]
 
 
@@ -93,9 +93,9 @@ async def test_programs_processors_transform_its_edits_until_the_client_closes(t
         made = await client.edit(file, "", "one")
         assert made.details.get("processed_by") == ["shout"]
         with pytest.raises(ValueError, match="the processor shout exists already"):
-            await FileOpsClient.in_process(processors={"shout": no_todo})
+            await FileOpsClient.in_process(processors={"shout": no_todo}, roots="anywhere")
     assert file.read_text() == "ONE"
-    async with FileOpsClient.in_process() as plain:
+    async with FileOpsClient.in_process(roots="anywhere") as plain:
         assert plain.capabilities["experimental"]["fileops"]["processors"] == []
 
 
@@ -199,7 +199,7 @@ async def test_missing_server_is_reported(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setitem(sys.modules, "fileops.compose.embedded", None)
     monkeypatch.delattr("fileops.compose.embedded", raising=False)
     with pytest.raises(ServerMissing, match="fileops-server cannot be imported"):
-        await FileOpsClient.in_process()
+        await FileOpsClient.in_process(roots="anywhere")
 
 
 async def test_cancelled_start_leaves_nothing_running(tmp_path: Path) -> None:

@@ -206,7 +206,7 @@ t.it('a crashed daemon is restarted and gets the open files, and no caller hangs
       'the restart'
     )
   end)
-  t.eq(vim.tbl_contains(said, 'fileops: the daemon ended unexpectedly and is being restarted'), true)
+  t.eq(vim.tbl_contains(said, 'fileops: the daemon has ended and is being restarted'), true)
   t.async(function()
     local result = succeeded(agent:read({ file_path = path }))
     assert(result.output:find('unsaved', 1, true), result.output)

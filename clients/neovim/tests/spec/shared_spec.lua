@@ -38,7 +38,7 @@ t.it('without a shared daemon this editor has its own, and the user is notified 
   end)
   t.eq(said, {
     'fileops: agents outside do not see this editor: The folder /x is open.',
-    'fileops: the daemon ended unexpectedly and is being restarted',
+    'fileops: the daemon has ended and is being restarted',
   })
   t.eq({ daemon.state.shared, daemon.state.private_reason }, { nil, 'The folder /x is open.' })
   world.stop()

@@ -17,7 +17,7 @@ export async function showCrash(names: readonly string[], log: vscode.LogOutputC
     : names.length > 1 ? ` ${names.length} reviews ended with it; nothing of them was written.` : '';
   const showLog = 'Show Log';
   const chosen = await vscode.window.showWarningMessage(
-    `Fileops: the daemon ended unexpectedly and is being restarted.${reviews} Agents have to read their files again.`, showLog);
+    `Fileops: the daemon has ended and is being restarted.${reviews} Agents have to read their files again.`, showLog);
   if (chosen === showLog) log.show();
 }
 

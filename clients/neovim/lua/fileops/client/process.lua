@@ -193,7 +193,7 @@ local function crashed(how)
   table.insert(M.state.restarts, now)
   enter('starting')
   log.note(('the daemon ended %s; restart in %.1f s'):format(how, delay_s))
-  messages.warn('the daemon ended unexpectedly and is being restarted')
+  messages.warn('the daemon has ended and is being restarted')
   vim.defer_fn(function()
     if M.state.status == 'starting' and not M.client() then M.launch() end
   end, delay_s * 1000)
