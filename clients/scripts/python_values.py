@@ -53,8 +53,8 @@ def values(schema: Json) -> str:
     lines = [
         HEAD.format(title="What the daemon sends, as frozen values, which `msgspec.convert` makes of JSON."),
         "from __future__ import annotations\n",
-        "from dataclasses import dataclass",
         "from typing import TYPE_CHECKING, Any, ClassVar, Literal\n",
+        "from fileops_client._value import Value, value",
         "from fileops_client.author import Author",
         "from fileops_client.details import RebasedDetails\n",
         *_error_code(defs["ErrorCode"]),
@@ -124,7 +124,7 @@ def _without_null(shape: Json) -> Json:
 
 
 def _dataclass(name: str, of: Json, method: str | None) -> Iterator[str]:
-    yield f"\n\n@dataclass(frozen=True, slots=True, kw_only=True)\nclass {NAMES.get(name, name)}:"
+    yield f"\n\n@value\nclass {NAMES.get(name, name)}(Value):"
     yield _docstring(of["description"]) + "\n"
     if method is not None:
         yield f'    METHOD: ClassVar[str] = "{method}"'

@@ -102,6 +102,7 @@ def _printing_command(options: "argparse.Namespace") -> Callable[[], int] | None
 
             return lambda: review_command.main(options)
         case "log" | "diff" | "undo" | "redo" | "blame" | "keep" | "changes":
+            gc.disable()  # a command ends before its garbage is worth a search
             from fileops.terminal import record
 
             return lambda: record.main(options)

@@ -756,6 +756,8 @@ async def test_rename_is_decided_with_its_edit_by_either_name(
         (["log", "--by", "persn"], "person"),
         (["undo", "--agent", "cdex", "--yes"], "Codex"),
         (["changes", "nww.txt"], "new.txt"),
+        (["blame", "nww.txt"], "new.txt"),
+        (["log", "nww.txt"], "new.txt"),
     ],
 )
 def test_wrong_word_is_answered_with_the_one_that_was_meant(

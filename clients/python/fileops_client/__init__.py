@@ -1,220 +1,31 @@
-"""Typed asyncio client of fileops-server, for agents and tests. `fileops_client.sync` is the same without asyncio."""
+"""Typed asyncio client of fileops-server, for agents and tests. `fileops_client.sync` is the same without asyncio.
 
-from fileops_client._client import FileOpsClient
-from fileops_client._connection import PendingCall, RequestHandler
-from fileops_client._opening import Opening
-from fileops_client._session import Session
-from fileops_client.author import Author
-from fileops_client.callbacks import (
-    Answer,
-    CommandQuestion,
-    ConfirmCommand,
-    ConfirmEdit,
-    CorrectEdit,
-    CorrectionRequest,
-    OnReviews,
-    Question,
-)
-from fileops_client.details import Details, SuggestedPlace, Suggestion
-from fileops_client.errors import (
-    AttachRefused,
-    CallbackFailed,
-    ConnectionLost,
-    RequestTimeout,
-    ResponseError,
-    ServerMissing,
-)
-from fileops_client.events import Event, Notification
-from fileops_client.formats import ResultFormat, ToolFormat, tool_list
-from fileops_client.initialization_options import EncodingOptions, FilesystemOptions, LimitOptions, Options, TextOptions
-from fileops_client.options import SetupOptions
-from fileops_client.requests.changes import create_file, delete_file, edit_file, rename_file
-from fileops_client.requests.files import uri_of
-from fileops_client.requests.history import ApprovalMode
-from fileops_client.requests.tools import AgentTool, Tool, system_prompt
-from fileops_client.reviews import DecidedFile
-from fileops_client.rewind import Rewind
-from fileops_client.subscriptions import EventContext, Listener, Subscription
-from fileops_client.tool_result import ToolResult
-from fileops_client.values import (
-    AskingSession,
-    Attachment,
-    BecameStale,
-    BlamedLines,
-    CallStats,
-    ClosedReview,
-    Conflict,
-    DecidedBy,
-    DecidedReview,
-    DecideReviewResult,
-    DecideReviewsResult,
-    Description,
-    DidChangeReviews,
-    DidConflict,
-    DidEdit,
-    DidRead,
-    DidRecover,
-    DiffRow,
-    DiffView,
-    EditStats,
-    EndedCommand,
-    ErrorCode,
-    ErrorStats,
-    HistoryEntry,
-    Hunk,
-    HunkLine,
-    Keep,
-    Latency,
-    LeftReview,
-    LineRange,
-    Location,
-    Log,
-    PreviousDecision,
-    RecordedChange,
-    RecordedCommand,
-    RecordedFolder,
-    RecordedRead,
-    RecordedRewind,
-    RecordEntry,
-    RecordItem,
-    Review,
-    ReviewChange,
-    ReviewFile,
-    RewindConflict,
-    RewoundFile,
-    SessionFile,
-    Stats,
-    ToolDefinition,
-    ToolError,
-    TrackedFile,
-    Turn,
-    UiExtra,
-    UndoneKeep,
-    UndonePlace,
-    Unkept,
-    UnkeptChange,
-    UnkeptFile,
-    UnkeptOfFile,
-    UnkeptSession,
-    UnkeptTurn,
-    View,
-    ViewLine,
-    WatcherHealth,
-)
+Its names are loaded at their first use, so that a program that imports one of its modules loads no more than that.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fileops_client._public import *  # noqa: F403
+
+    __all__: list[str]
 
 __version__ = "1.0.0"
-__all__ = [
-    "AgentTool",
-    "Answer",
-    "ApprovalMode",
-    "AskingSession",
-    "AttachRefused",
-    "Attachment",
-    "Author",
-    "BecameStale",
-    "BlamedLines",
-    "CallStats",
-    "CallbackFailed",
-    "ClosedReview",
-    "CommandQuestion",
-    "ConfirmCommand",
-    "ConfirmEdit",
-    "Conflict",
-    "ConnectionLost",
-    "CorrectEdit",
-    "CorrectionRequest",
-    "DecideReviewResult",
-    "DecideReviewsResult",
-    "DecidedBy",
-    "DecidedFile",
-    "DecidedReview",
-    "Description",
-    "Details",
-    "DidChangeReviews",
-    "DidConflict",
-    "DidEdit",
-    "DidRead",
-    "DidRecover",
-    "DiffRow",
-    "DiffView",
-    "EditStats",
-    "EncodingOptions",
-    "EndedCommand",
-    "ErrorCode",
-    "ErrorStats",
-    "Event",
-    "EventContext",
-    "FileOpsClient",
-    "FilesystemOptions",
-    "HistoryEntry",
-    "Hunk",
-    "HunkLine",
-    "Keep",
-    "Latency",
-    "LeftReview",
-    "LimitOptions",
-    "LineRange",
-    "Listener",
-    "Location",
-    "Log",
-    "Notification",
-    "OnReviews",
-    "Opening",
-    "Options",
-    "PendingCall",
-    "PreviousDecision",
-    "Question",
-    "RecordEntry",
-    "RecordItem",
-    "RecordedChange",
-    "RecordedCommand",
-    "RecordedFolder",
-    "RecordedRead",
-    "RecordedRewind",
-    "RequestHandler",
-    "RequestTimeout",
-    "ResponseError",
-    "ResultFormat",
-    "Review",
-    "ReviewChange",
-    "ReviewFile",
-    "Rewind",
-    "RewindConflict",
-    "RewoundFile",
-    "ServerMissing",
-    "Session",
-    "SessionFile",
-    "SetupOptions",
-    "Stats",
-    "Subscription",
-    "SuggestedPlace",
-    "Suggestion",
-    "TextOptions",
-    "Tool",
-    "ToolDefinition",
-    "ToolError",
-    "ToolFormat",
-    "ToolResult",
-    "TrackedFile",
-    "Turn",
-    "UiExtra",
-    "UndoneKeep",
-    "UndonePlace",
-    "Unkept",
-    "UnkeptChange",
-    "UnkeptFile",
-    "UnkeptOfFile",
-    "UnkeptSession",
-    "UnkeptTurn",
-    "View",
-    "ViewLine",
-    "WatcherHealth",
-    "__version__",
-    "create_file",
-    "delete_file",
-    "edit_file",
-    "rename_file",
-    "system_prompt",
-    "tool_list",
-    "uri_of",
-]
+
+
+def __getattr__(name: str) -> object:
+    if name.startswith("_") and name != "__all__":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    public = import_module("fileops_client._public")
+    if name == "__all__":
+        return [*public.__all__, "__version__"]
+    if name in public.__all__:
+        return getattr(public, name)
+    if name in globals():  # a module of the package, which is loaded by now
+        return globals()[name]
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *import_module("fileops_client._public").__all__]

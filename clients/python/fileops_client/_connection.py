@@ -114,7 +114,7 @@ class Connection:
     async def run(self) -> str | None:
         """Handle messages until the end. Return what was wrong with the stream; None for a clean end."""
         try:
-            while (message := await _framing.read_message(self._reader)) is not None:
+            while (message := await _read_message(self._reader)) is not None:
                 self._take(message)
         except _framing.BrokenFrame as error:
             return str(error)
@@ -256,3 +256,35 @@ def _observe(answer: asyncio.Future[Any]) -> None:
     """Mark a failure as retrieved, so that asyncio does not warn about a call that is no longer awaited."""
     if not answer.cancelled():
         answer.exception()
+
+
+async def _read_message(stream: asyncio.StreamReader) -> Any | None:
+    """Return the next message; None at the end of the stream. Raises: _framing.BrokenFrame."""
+    length: int | None = None
+    first = True
+    while True:
+        try:
+            line = await stream.readuntil(b"\n")
+        except asyncio.IncompleteReadError as error:
+            if first and not error.partial:
+                return None
+            raise _framing.BrokenFrame("the stream ended within a header") from None
+        except asyncio.LimitOverrunError:
+            raise _framing.BrokenFrame("a header without an end") from None
+        first = False
+        header = line.strip()
+        if not header:
+            break
+        name, colon, value = header.partition(b":")
+        if not colon:
+            raise _framing.BrokenFrame(f"not a header: {header[:80]!r}")
+        if name.strip().lower() == b"content-length":
+            if not value.strip().isdigit():
+                raise _framing.BrokenFrame(f"not a length: {value[:80]!r}")
+            length = int(value)
+    if length is None or length > _framing.MAX_BODY_BYTES:
+        raise _framing.BrokenFrame(f"no usable length: {length}")
+    try:
+        return _framing.decode(await stream.readexactly(length))
+    except asyncio.IncompleteReadError:
+        raise _framing.BrokenFrame("the stream ended within a message") from None

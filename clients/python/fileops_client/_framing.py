@@ -1,6 +1,5 @@
 """LSP base-protocol frames: bytes to JSON values and back. Knows nothing of methods or ids."""
 
-import asyncio
 import json
 from typing import Any
 
@@ -31,35 +30,3 @@ def decode(body: bytes) -> Any:
             return json.loads(body)  # knows lone surrogates
         except ValueError as error:
             raise BrokenFrame(f"not JSON: {error}") from None
-
-
-async def read_message(stream: asyncio.StreamReader) -> Any | None:
-    """Return the next message; None at the end of the stream. Raises: BrokenFrame."""
-    length: int | None = None
-    first = True
-    while True:
-        try:
-            line = await stream.readuntil(b"\n")
-        except asyncio.IncompleteReadError as error:
-            if first and not error.partial:
-                return None
-            raise BrokenFrame("the stream ended within a header") from None
-        except asyncio.LimitOverrunError:
-            raise BrokenFrame("a header without an end") from None
-        first = False
-        header = line.strip()
-        if not header:
-            break
-        name, colon, value = header.partition(b":")
-        if not colon:
-            raise BrokenFrame(f"not a header: {header[:80]!r}")
-        if name.strip().lower() == b"content-length":
-            if not value.strip().isdigit():
-                raise BrokenFrame(f"not a length: {value[:80]!r}")
-            length = int(value)
-    if length is None or length > MAX_BODY_BYTES:
-        raise BrokenFrame(f"no usable length: {length}")
-    try:
-        return decode(await stream.readexactly(length))
-    except asyncio.IncompleteReadError:
-        raise BrokenFrame("the stream ended within a message") from None

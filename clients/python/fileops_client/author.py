@@ -1,13 +1,14 @@
 """Who wrote a change, as one value for people."""
 
-from dataclasses import dataclass
 from typing import Literal
+
+from fileops_client._value import Value, value
 
 AuthorKind = Literal["session", "command", "person", "outside", "unsure"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Author:
+@value
+class Author(Value):
     """Who wrote a change. label: for people. candidates: of `unsure`, the possible authors."""
 
     kind: AuthorKind

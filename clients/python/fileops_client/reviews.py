@@ -1,14 +1,15 @@
 """What a person decides about a review."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+from fileops_client._value import Value, value
 
 Outcome = Literal["accept", "accept_always", "reject", "modify"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DecidedFile:
+@value
+class DecidedFile(Value):
     """A decision about one file of a change set: these of its changes, this text, or all of it without both.
 
     change_ids: empty only with the outcome "modify": the file stays as it is. text: only with "modify".

@@ -1,12 +1,11 @@
 """What a rewind did, as a value made from a result's details."""
 
-from dataclasses import dataclass
-
+from fileops_client._value import Value, value
 from fileops_client.values import RewindConflict, RewoundFile, ToolError
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rewind:
+@value
+class Rewind(Value):
     """What a rewind did, or would do (`dry_run`), or why it did nothing (`error`). plan: the id of a preview.
 
     file_path: the file that could not be written; still_undone: files that could not be restored after that.

@@ -1,15 +1,16 @@
 """The result of a tool, with what a model and its API need."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal
 
+from fileops_client._value import Value, value
 from fileops_client.details import Details, Suggestion
 from fileops_client.formats import ResultFormat, result_for
 from fileops_client.values import Attachment, ErrorCode, ToolError, UiExtra
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolResult:
+@value
+class ToolResult(Value):
     """The result of a tool. `output` is exactly the text for the model.
 
     tool_name: of the tool that the model called; None unless it was called by name.

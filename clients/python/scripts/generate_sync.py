@@ -108,7 +108,9 @@ def _methods(owner: ast.ClassDef, target: str) -> Iterator[str]:
         if not isinstance(node, Function) or node.name.startswith("_") or node.name in OWN:
             continue
         kinds = [ast.unparse(decorator) for decorator in node.decorator_list]
-        if node.name not in COPIED and "overload" not in kinds and "abstractmethod" not in kinds:
+        if "abstractmethod" in kinds:
+            continue
+        if node.name not in COPIED and "overload" not in kinds:
             doc = ast.get_docstring(node, clean=False)
             node.body = [*([ast.Expr(ast.Constant(_reworded(doc)))] if doc else []), *_body(node, kinds, target)]
         yield ast.unparse(ast.fix_missing_locations(WithoutAwait().visit(node)))

@@ -7,7 +7,7 @@ terminal nor the daemon.
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from fileops_client import ClosedReview, Review, ReviewChange, ReviewFile
+from fileops_client.values import ClosedReview, Review, ReviewChange, ReviewFile
 
 
 class Entry(NamedTuple):

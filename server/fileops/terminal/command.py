@@ -4,21 +4,31 @@ The list and the decisions do not count as views, because they do not stay open 
 """
 
 import argparse
-import asyncio
 import os
 import sys
 import time
 from collections.abc import Iterable
 
-from fileops.attach.address import AttachRefused, find_address
+from fileops.attach.address import find_address
 from fileops.attach.starter import is_served
 from fileops.terminal.board import files_of
-from fileops.terminal.connection import DECIDE_S, DONE, FAILED, FOLDER_IS_GONE, HOST, MISUSED, UNREACHABLE, reason_of
+from fileops.terminal.connection import (
+    DECIDE_S,
+    DONE,
+    FAILED,
+    FOLDER_IS_GONE,
+    MISUSED,
+    UNREACHABLE,
+    CommandClient,
+    finished,
+    reason_of,
+)
 from fileops.terminal.decisions import why_left
 from fileops.terminal.lines import place, seconds, size, visible
 from fileops.terminal.page import json_text
 from fileops.terminal.record_arguments import Misused
-from fileops_client import FileOpsClient, Opening, ResponseError, Review
+from fileops_client.errors import ResponseError
+from fileops_client.values import Review
 
 
 def main(options: argparse.Namespace) -> int:
@@ -36,7 +46,7 @@ def main(options: argparse.Namespace) -> int:
         return _failed(str(fault), MISUSED)
     except ResponseError as fault:
         return _failed(reason_of(fault), FAILED)
-    except (AttachRefused, *UNREACHABLE) as fault:
+    except UNREACHABLE as fault:
         return _failed(f"The shared daemon cannot be reached: {fault}", FAILED)
     return _show(options, folder)
 
@@ -64,7 +74,8 @@ def _show(options: argparse.Namespace, folder: str) -> int:
 def _print_list(options: argparse.Namespace, folder: str) -> int:
     if not is_served(find_address(options.socket, os.environ)):
         return _no_daemon()
-    reviews = asyncio.run(_listed(options.socket, folder))
+    with CommandClient(options.socket, folder) as client:
+        reviews = finished(client.reviews(include_texts=False))
     if options.json:
         text = json_text({"reviews": reviews})
     else:
@@ -82,45 +93,34 @@ def _line(review: Review, folder: str) -> str:
     )
 
 
-async def _listed(socket: str | None, folder: str) -> tuple[Review, ...]:
-    async with _client(socket, folder) as client:
-        return await client.reviews(include_texts=False)
-
-
-def _client(socket: str | None, folder: str) -> Opening[FileOpsClient]:
-    return FileOpsClient.attach(
-        socket=socket, role="editor", host=HOST, root=folder, initialization_options={"approval_fallback": "none"}
-    )
-
-
 # --- decisions ----------------------------------------------------------------------------------------------------
 
 
 def _decide(options: argparse.Namespace, folder: str) -> int:
-    """Raises: Misused, UNREACHABLE, AttachRefused."""
+    """Raises: Misused, UNREACHABLE."""
     if bool(options.ids) == options.all:
         raise Misused(f"Name the reviews, or give --all: fileops-server review {options.review_command} ID... | --all")
     if not is_served(find_address(options.socket, os.environ)):
         return _no_daemon()
-    return asyncio.run(_decided(options, folder))
+    with CommandClient(options.socket, folder if options.all else "/") as client:
+        return finished(_decided(client, options, folder))
 
 
-async def _decided(options: argparse.Namespace, folder: str) -> int:
+async def _decided(client: CommandClient, options: argparse.Namespace, folder: str) -> int:
     """Raises: Misused, UNREACHABLE."""
-    async with _client(options.socket, folder if options.all else "/") as client:
-        reviews = {review.review_id: review for review in await client.reviews(include_texts=False)}
-        named = (_full_id(given, reviews) for given in options.ids)
-        chosen = list(reviews if options.all else dict.fromkeys(named))
-        if not chosen:
-            sys.stdout.write("Nothing waits.\n")
-            return DONE
-        accepts = options.review_command == "accept"
-        result = await client.decide_reviews(
-            "accept" if accepts else "reject",
-            review_ids=chosen,
-            reason=None if accepts else options.reason,
-            timeout_s=DECIDE_S,
-        )
+    reviews = {review.review_id: review for review in await client.reviews(include_texts=False)}
+    named = (_full_id(given, reviews) for given in options.ids)
+    chosen = list(reviews if options.all else dict.fromkeys(named))
+    if not chosen:
+        sys.stdout.write("Nothing waits.\n")
+        return DONE
+    accepts = options.review_command == "accept"
+    result = await client.decide_reviews(
+        "accept" if accepts else "reject",
+        review_ids=chosen,
+        reason=None if accepts else options.reason,
+        timeout_s=DECIDE_S,
+    )
     failures = {decided.review_id: decided.error for decided in result.decided}
     left = {review.review_id: review.reason for review in result.left}
     status = DONE

@@ -1,14 +1,18 @@
 """Decisions as the full screen sends them, and sentences that say what became of a decision."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from fileops.terminal.connection import DECIDE_S
 from fileops.terminal.lines import visible
-from fileops_client import ClosedReview, DecidedFile, DecideReviewResult, FileOpsClient, Review
+from fileops_client.reviews import DecidedFile
+from fileops_client.values import ClosedReview, DecideReviewResult, Review
+
+if TYPE_CHECKING:
+    from fileops_client import FileOpsClient
 
 Outcome = Literal["accept", "accept_always"]
-Call = Callable[[FileOpsClient], Awaitable[DecideReviewResult]]
+Call = Callable[["FileOpsClient"], Awaitable[DecideReviewResult]]
 
 _LEFT = {
     "already_decided": "was decided before",
@@ -25,7 +29,7 @@ _ENDS = {
 
 
 async def accept(
-    review: Review, outcome: Outcome, change_ids: Sequence[str] | None, reason: str | None, client: FileOpsClient
+    review: Review, outcome: Outcome, change_ids: Sequence[str] | None, reason: str | None, client: "FileOpsClient"
 ) -> DecideReviewResult:
     """Args: reason: why the other changes are not accepted."""
     return await client.decide_review(review, outcome, change_ids=change_ids, reason=reason, timeout_s=DECIDE_S)
@@ -36,17 +40,17 @@ async def accept_set(
     outcome: Outcome | Literal["modify"],
     files: Sequence[DecidedFile],
     reason: str | None,
-    client: FileOpsClient,
+    client: "FileOpsClient",
 ) -> DecideReviewResult:
     """Args: reason: why the other changes and files are not accepted."""
     return await client.decide_review(review, outcome, files=files or None, reason=reason, timeout_s=DECIDE_S)
 
 
-async def reject(review: Review, reason: str, client: FileOpsClient) -> DecideReviewResult:
+async def reject(review: Review, reason: str, client: "FileOpsClient") -> DecideReviewResult:
     return await client.decide_review(review, "reject", reason=reason, timeout_s=DECIDE_S)
 
 
-async def modify(review: Review, text: str, client: FileOpsClient) -> DecideReviewResult:
+async def modify(review: Review, text: str, client: "FileOpsClient") -> DecideReviewResult:
     return await client.decide_review(review, "modify", text=text, timeout_s=DECIDE_S)
 
 

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
 from fileops.core.presentation.phrases import counted, lines_named
-from fileops_client import Review, ReviewChange, ReviewFile
-from fileops_client.values import CellUiExtra
+from fileops_client.values import CellUiExtra, Review, ReviewChange, ReviewFile
 
 TAB = "    "
 LAST_MINUTE_S = 60.0

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from fileops.terminal.head_moves import HeadMove
-from fileops_client import Author, RecordEntry
+from fileops_client.author import Author
+from fileops_client.values import RecordEntry
 
 TOGETHER_S = 600.0  # between two changes by one author outside any known turn
 BY_GIT_S = 2.0  # between files that git wrote together, or a file and its log entry, whose times are whole seconds

@@ -9,7 +9,6 @@ import os
 import re
 import shlex
 import shutil
-import subprocess
 import sys
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
@@ -195,6 +194,8 @@ def _page(text: str) -> bool:
     pager = os.environ.get("FILEOPS_PAGER") or os.environ.get("PAGER") or "less"
     if pager == "cat":
         return False
+    import subprocess  # which most commands do not need
+
     # The options that git sets: quit if everything fits, pass colours through, leave the text on the screen.
     environment = {"LESS": "FRX", "LV": "-c", **os.environ}
     try:

@@ -5,21 +5,27 @@ on stdout. Errors and notes are on stderr.
 """
 
 import argparse
-import asyncio
 import os
 import signal
 import sys
 import time
 from collections.abc import Callable, Coroutine, Iterable, Sequence
-from pathlib import Path
 from typing import Any, Literal, TypedDict, cast
 
 import msgspec
 
-from fileops.attach.address import AttachRefused
 from fileops.core.presentation.phrases import counted
 from fileops.platform.regular_files import NotReadable, read_regular
-from fileops.terminal.connection import DONE, FAILED, FOLDER_IS_GONE, HOST, MISUSED, UNREACHABLE, reason_of
+from fileops.terminal.connection import (
+    DONE,
+    FAILED,
+    FOLDER_IS_GONE,
+    MISUSED,
+    UNREACHABLE,
+    CommandClient,
+    finished,
+    reason_of,
+)
 from fileops.terminal.head_moves import moves_of
 from fileops.terminal.lines import visible
 from fileops.terminal.log_groups import Group, groups_of, is_undo
@@ -36,6 +42,7 @@ from fileops.terminal.record_arguments import (
     is_path,
     item_of,
     last_undo,
+    meant_path,
     moment_of,
     name_last,
     path_of,
@@ -57,18 +64,18 @@ from fileops.terminal.record_lines import (
     when,
 )
 from fileops.terminal.renames import shown_files
-from fileops_client import (
-    FileOpsClient,
+from fileops_client.author import AuthorKind
+from fileops_client.errors import ResponseError
+from fileops_client.requests.files import uri_of
+from fileops_client.rewind import Rewind
+from fileops_client.values import (
     RecordedFolder,
     RecordEntry,
-    ResponseError,
-    Rewind,
     RewindConflict,
     RewoundFile,
     Unkept,
     UnkeptFile,
 )
-from fileops_client.author import AuthorKind
 
 LEFT = 3  # exit status: done, but conflicts were left
 _WHY_OFF = {  # by the reason of the status
@@ -95,38 +102,37 @@ class Wanted(TypedDict):
     since: float | None
 
 
-Command = Callable[[FileOpsClient, argparse.Namespace], Coroutine[Any, Any, int]]
+Command = Callable[[CommandClient, argparse.Namespace], Coroutine[Any, Any, int]]
 
 
 def main(options: argparse.Namespace) -> int:
     """Run a command. Returns the exit status: see R-CLI-1."""
     try:
-        return asyncio.run(_run(options))
+        return _run(options)
     except Misused as fault:
         return _failed(options, str(fault), MISUSED)
     except NotDone as fault:
         return _failed(options, str(fault), FAILED)
     except ResponseError as fault:
         return _failed(options, reason_of(fault), FAILED)
-    except (AttachRefused, *UNREACHABLE) as fault:
+    except UNREACHABLE as fault:
         return _failed(options, f"The shared daemon cannot answer: {fault}", FAILED)
 
 
-async def _run(options: argparse.Namespace) -> int:
-    """Raises: Misused, NotDone, AttachRefused, UNREACHABLE."""
+def _run(options: argparse.Namespace) -> int:
+    """Raises: Misused, NotDone, UNREACHABLE."""
     folder = _folder_of(options)
     began = time.time()
-    async with FileOpsClient.attach(
-        socket=options.socket,
-        role="editor",
-        host=HOST,
-        root=folder,
-        initialization_options={"approval_fallback": "none"},
-    ) as client:
-        status = await _set_root(client, options, folder)
-        _say_since(options, status, began)
-        await name_last(client, options)
-        return await _COMMANDS[options.command](client, options)
+    with CommandClient(options.socket, folder) as client:
+        return finished(_answered(client, options, folder, began))
+
+
+async def _answered(client: CommandClient, options: argparse.Namespace, folder: str, began: float) -> int:
+    """Raises: Misused, NotDone, UNREACHABLE."""
+    status = _set_root(client, options, folder)
+    _say_since(options, status, began)
+    await name_last(client, options)
+    return await _COMMANDS[options.command](client, options)
 
 
 def _folder_of(options: argparse.Namespace) -> str:
@@ -168,14 +174,14 @@ def _say_since(options: argparse.Namespace, status: RecordedFolder, began: float
         sys.stderr.write(f"{visible(status.root)} has been recorded since {when(status.since)}.\n")
 
 
-async def _set_root(client: FileOpsClient, options: argparse.Namespace, folder: str) -> RecordedFolder:
+def _set_root(client: CommandClient, options: argparse.Namespace, folder: str) -> RecordedFolder:
     """Find the recorded folder that contains this one, once its earlier contents are known. Raises: NotDone.
 
     Sets `is_starting` if they are still unknown after STARTS_WITHIN_S, so that an empty answer is not final.
     """
     deadline = time.monotonic() + STARTS_WITHIN_S
     while True:
-        status = await client.record_status(folder)
+        status = finished(client.record_status(folder))
         is_over = time.monotonic() > deadline
         innermost = max(status, key=lambda recorded: len(recorded.root), default=None)
         if innermost is not None and (innermost.state != "starting" or is_over):
@@ -187,20 +193,20 @@ async def _set_root(client: FileOpsClient, options: argparse.Namespace, folder: 
                 f"{visible(folder)} does not seem to be recorded. If recording has just begun, try again. "
                 "If the option `record` is off, nothing is recorded (docs/guide/record.md)."
             )
-        await asyncio.sleep(STARTS_EVERY_S)
+        time.sleep(STARTS_EVERY_S)
 
 
-def _widen(client: FileOpsClient, root: str, folder: str) -> None:
+def _widen(client: CommandClient, root: str, folder: str) -> None:
     """Make lists and "all" cover the whole project, whichever of its folders the command was run in."""
     if root != folder:
-        added = {"uri": Path(root).as_uri(), "name": os.path.basename(root)}
+        added = {"uri": uri_of(root), "name": os.path.basename(root)}
         client.notify("workspace/didChangeWorkspaceFolders", {"event": {"added": [added], "removed": []}})
 
 
 # --- looking ------------------------------------------------------------------------------------------------------
 
 
-async def _log(client: FileOpsClient, options: argparse.Namespace) -> int:
+async def _log(client: CommandClient, options: argparse.Namespace) -> int:
     """Raises: Misused, NotDone, UNREACHABLE."""
     if options.n is not None and options.n < 1:
         raise Misused(f"-n {options.n}: give a number of 1 or more.")
@@ -240,7 +246,7 @@ async def _log(client: FileOpsClient, options: argparse.Namespace) -> int:
 
 
 async def _grouped(
-    client: FileOpsClient, options: argparse.Namespace, wanted: Wanted, turn_id: str | None
+    client: CommandClient, options: argparse.Namespace, wanted: Wanted, turn_id: str | None
 ) -> tuple[list[Line], bool]:
     """Return the newest groups of the log as lines, and whether there are older ones. Raises: UNREACHABLE."""
     n_groups = options.n or SHOWN_GROUPS
@@ -267,7 +273,7 @@ async def _grouped(
     return lines, more or len(groups) > n_groups
 
 
-async def _present(client: FileOpsClient) -> set[str]:
+async def _present(client: CommandClient) -> set[str]:
     """The names of the sessions that still have a connection. Raises: UNREACHABLE."""
     answer = await client.request("fileops/sessions")
     return {session["session_id"] for session in answer["sessions"] if session["connected"]}
@@ -278,7 +284,7 @@ def _none(options: argparse.Namespace, sentence: str) -> str:
     return f"{sentence} The recording of this folder is still starting." if options.is_starting else sentence
 
 
-async def _forget(client: FileOpsClient, options: argparse.Namespace) -> int:
+async def _forget(client: CommandClient, options: argparse.Namespace) -> int:
     """Raises: UNREACHABLE."""
     if options.forget == "all":
         n_entries = await client.forget_record(all=True)
@@ -290,7 +296,7 @@ async def _forget(client: FileOpsClient, options: argparse.Namespace) -> int:
     return _print(options, {"n_entries": n_entries}, [plain(f"{removed} removed from the record.")])
 
 
-async def _item(client: FileOpsClient, options: argparse.Namespace) -> int:
+async def _item(client: CommandClient, options: argparse.Namespace) -> int:
     """Print what an id on the command line refers to. Raises: Misused, NotDone, UNREACHABLE."""
     if any((options.by, options.session, options.turn, options.since, options.n, options.turns, options.all)):
         raise Misused("An id is shown as a whole: leave out the other options.")
@@ -336,7 +342,7 @@ async def _item(client: FileOpsClient, options: argparse.Namespace) -> int:
     return _print(options, {**answer, "diff": item.diff}, lines) or (LEFT if item.truncated else 0)
 
 
-async def _diff(client: FileOpsClient, options: argparse.Namespace) -> int:
+async def _diff(client: CommandClient, options: argparse.Namespace) -> int:
     """Raises: Misused, NotDone, UNREACHABLE."""
     target = await _diffed(client, options)
     path = await path_of(client, options, options.path)
@@ -379,7 +385,7 @@ def _print_diff(options: argparse.Namespace, preview: Rewind | None, otherwise: 
     return _print(options, answer, lines, otherwise)
 
 
-async def _diffed(client: FileOpsClient, options: argparse.Namespace) -> Target | None:
+async def _diffed(client: CommandClient, options: argparse.Namespace) -> Target | None:
     """Whose changes to show: those of an id, of a session, or of all agents. Raises: Misused, NotDone."""
     options.is_cut = False
     if options.id is not None and options.path is None and await is_path(client, options, options.id):
@@ -403,11 +409,12 @@ async def _diffed(client: FileOpsClient, options: argparse.Namespace) -> Target 
     return {"entry_ids": ids} if ids else None
 
 
-async def _blame(client: FileOpsClient, options: argparse.Namespace) -> int:
+async def _blame(client: CommandClient, options: argparse.Namespace) -> int:
     """Raises: NotDone, UNREACHABLE."""
     path = absolute(options.path)
     if not exists(path):
-        raise NotDone(f"{visible(options.path)}: The file does not exist.")
+        meant = await meant_path(client, options, options.path)
+        raise NotDone(f"{visible(options.path)}: The file does not exist. {meant}".rstrip())
     if is_folder(path):
         raise NotDone(f"{visible(options.path)} is a folder. Name one of its files.")
     parts = await client.blame(path)
@@ -441,7 +448,7 @@ def _with_letters(path: str, text: str) -> str:
 # --- undoing and keeping --------------------------------------------------------------------------------------------
 
 
-async def _undo(client: FileOpsClient, options: argparse.Namespace) -> int:
+async def _undo(client: CommandClient, options: argparse.Namespace) -> int:
     """Raises: Misused, NotDone, UNREACHABLE."""
     target: Target
     if options.since is not None:
@@ -469,7 +476,7 @@ async def _undo(client: FileOpsClient, options: argparse.Namespace) -> int:
     return await _rewound(client, options, target)
 
 
-async def _bring_back(client: FileOpsClient, options: argparse.Namespace) -> int:
+async def _bring_back(client: CommandClient, options: argparse.Namespace) -> int:
     """Bring back lines that a host's own write has removed unseen. Raises: Misused, NotDone."""
     can_ask = sys.stdin.isatty() and sys.stdout.isatty()
     if not (options.yes or options.dry_run or can_ask):
@@ -488,7 +495,7 @@ async def _bring_back(client: FileOpsClient, options: argparse.Namespace) -> int
     return 0
 
 
-async def _since(client: FileOpsClient, options: argparse.Namespace) -> Target:
+async def _since(client: CommandClient, options: argparse.Namespace) -> Target:
     """What `--since` means with the other options. Raises: Misused, NotDone, UNREACHABLE."""
     if any(value is not None for value in (options.id, options.turn, options.of_command)):
         raise Misused("--since TIME needs --agent NAME; --since ID is given alone, or with --all.")
@@ -501,7 +508,7 @@ async def _since(client: FileOpsClient, options: argparse.Namespace) -> Target:
     return {"all_since_turn": turn_id} if options.all else {"since_turn": turn_id}
 
 
-async def _undo_unkept(client: FileOpsClient, options: argparse.Namespace) -> int:
+async def _undo_unkept(client: CommandClient, options: argparse.Namespace) -> int:
     """Undo what is not kept, in the named files and folders or in the whole project.
 
     Raises: Misused, NotDone, UNREACHABLE.
@@ -521,7 +528,7 @@ async def _undo_unkept(client: FileOpsClient, options: argparse.Namespace) -> in
     return _failed(options, f"That covered {counted(n_files, 'file')}, and there are more. Run this again.", LEFT)
 
 
-async def _redo(client: FileOpsClient, options: argparse.Namespace) -> int:
+async def _redo(client: CommandClient, options: argparse.Namespace) -> int:
     """Raises: Misused, NotDone, UNREACHABLE."""
     if options.id is None:
         return await _rewound(client, options, {"rewind_id": await last_undo(client, options.root)})
@@ -532,7 +539,7 @@ async def _redo(client: FileOpsClient, options: argparse.Namespace) -> int:
 
 
 async def _rewound(
-    client: FileOpsClient, options: argparse.Namespace, target: Target, n_changes: int | None = None
+    client: CommandClient, options: argparse.Namespace, target: Target, n_changes: int | None = None
 ) -> int:
     """Show the preview, ask, and rewind. Raises: Misused, NotDone, UNREACHABLE.
 
@@ -593,7 +600,7 @@ def _confirmed(question: str, about: Sequence[Line], diffs: Sequence[Line]) -> b
 def _asked(question: str) -> str:
     """The answer of the person at the terminal, in lower case; "" if they interrupt it or end the input.
 
-    asyncio's own SIGINT handler only cancels the task, which cannot interrupt readline().
+    It can be interrupted even if SIGINT was ignored at the start, as a shell does for what it starts in the background.
     """
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
@@ -634,7 +641,7 @@ def _print_rewind(
     return FAILED if rewind.error is not None else LEFT if rewind.n_left else DONE
 
 
-async def _keep(client: FileOpsClient, options: argparse.Namespace) -> int:
+async def _keep(client: CommandClient, options: argparse.Namespace) -> int:
     """Raises: Misused, NotDone, UNREACHABLE."""
     given = [options.path, options.turn, options.session, options.all or None, options.undo]
     if sum(value is not None for value in given) != 1:
@@ -692,7 +699,7 @@ def _counted(files: Iterable[UnkeptFile], *, only_undoable: bool = False) -> dic
     }
 
 
-async def _changes(client: FileOpsClient, options: argparse.Namespace) -> int:
+async def _changes(client: CommandClient, options: argparse.Namespace) -> int:
     """Raises: NotDone, UNREACHABLE."""
     path = await path_of(client, options, options.path)
     unkept = await _unkept_in(client, options, path)
@@ -708,7 +715,7 @@ async def _changes(client: FileOpsClient, options: argparse.Namespace) -> int:
     )
 
 
-async def _unkept_diff(client: FileOpsClient, options: argparse.Namespace, unkept: Unkept) -> int:
+async def _unkept_diff(client: CommandClient, options: argparse.Namespace, unkept: Unkept) -> int:
     """Print how files differ from what they would be without what is not kept. Raises: NotDone, UNREACHABLE."""
     ids = _change_ids(unkept.files)
     if not ids:
@@ -721,7 +728,7 @@ def _change_ids(files: Iterable[UnkeptFile]) -> list[str]:
     return list(dict.fromkeys(change.change_id for file in files for change in file.changes))
 
 
-async def _unkept_in(client: FileOpsClient, options: argparse.Namespace, path: str | None) -> Unkept:
+async def _unkept_in(client: CommandClient, options: argparse.Namespace, path: str | None) -> Unkept:
     """The changes not kept in a file or folder, or in the whole project. Raises: UNREACHABLE."""
     if path is None or is_folder(path):
         return await client.unkept(root=path or options.root)

@@ -11,9 +11,11 @@ import time
 from collections.abc import Iterable, Sequence
 from typing import TypedDict
 
+from fileops.terminal.connection import CommandClient
 from fileops.terminal.lines import visible
 from fileops.terminal.log_groups import is_undo
-from fileops_client import FileOpsClient, RecordEntry, RecordItem, ResponseError
+from fileops_client.errors import ResponseError
+from fileops_client.values import RecordEntry, RecordItem
 
 MAX_ENTRIES = 1000  # in one answer
 _NAMES_SHOWN = 5  # of sessions
@@ -71,7 +73,7 @@ class Found:
         return self.item.turn.turn_id
 
 
-async def name_last(client: FileOpsClient, options: argparse.Namespace) -> None:
+async def name_last(client: CommandClient, options: argparse.Namespace) -> None:
     """Replace `last`, `last-turn` and `last-file` in the arguments by the id or path that each stands for.
 
     `--turn last` is the last turn, and `--command last` the last command. A file with such a name is that file.
@@ -95,7 +97,7 @@ _WORDS = {  # of each argument, and what they stand for
 }
 
 
-async def _last(client: FileOpsClient, options: argparse.Namespace, what: str) -> str:
+async def _last(client: CommandClient, options: argparse.Namespace, what: str) -> str:
     """The newest change by an agent here that is not undone, or its command, turn or file. Raises: NotDone."""
     before: str | None = None
     while True:
@@ -111,7 +113,7 @@ async def _last(client: FileOpsClient, options: argparse.Namespace, what: str) -
         before = log.entries[-1].entry_id
 
 
-async def item_of(client: FileOpsClient, options: argparse.Namespace, given: str) -> Found:
+async def item_of(client: CommandClient, options: argparse.Namespace, given: str) -> Found:
     """Return what has the id that begins so. Raises: NotDone, UNREACHABLE."""
     try:
         return Found(await client.record_item(given), given)
@@ -128,11 +130,11 @@ async def item_of(client: FileOpsClient, options: argparse.Namespace, given: str
         )
     raise NotDone(
         f"{name or repr(given)} is not the id of a change, command, turn or undo, nor a file here. "
-        "`fileops-server log` lists changes, and `log --turns` turns."
+        f"{await meant_path(client, options, given)}`fileops-server log` lists changes, and `log --turns` turns."
     )
 
 
-async def last_undo(client: FileOpsClient, root: str, n_at_once: int = MAX_ENTRIES) -> str:
+async def last_undo(client: CommandClient, root: str, n_at_once: int = MAX_ENTRIES) -> str:
     """The person's newest undo in a folder that has not been taken back and is not itself a redo.
 
     Args: n_at_once: how many entries to ask for at once. Raises: NotDone, UNREACHABLE.
@@ -148,12 +150,12 @@ async def last_undo(client: FileOpsClient, root: str, n_at_once: int = MAX_ENTRI
         before = log.entries[-1].entry_id
 
 
-async def _is_redo(client: FileOpsClient, undo: RecordEntry) -> bool:
+async def _is_redo(client: CommandClient, undo: RecordEntry) -> bool:
     """Whether it takes an undo back. A rewind undoes entries of only one kind in each file. Raises: UNREACHABLE."""
     return bool(undo.undoes) and is_undo((await client.entry(undo.undoes[0])).entry)
 
 
-async def session_of(client: FileOpsClient, options: argparse.Namespace, since: float | None = None) -> str | None:
+async def session_of(client: CommandClient, options: argparse.Namespace, since: float | None = None) -> str | None:
     """The session with this id, beginning of an id, or label; None if no session is given. Raises: NotDone.
 
     since: only look for sessions that have changed something since then.
@@ -179,7 +181,7 @@ async def session_of(client: FileOpsClient, options: argparse.Namespace, since: 
     raise NotDone(f"No session in this folder is named {visible(given) or repr(given)}. {meant}{there}")
 
 
-async def _sessions(client: FileOpsClient, options: argparse.Namespace, since: float | None = None) -> dict[str, str]:
+async def _sessions(client: CommandClient, options: argparse.Namespace, since: float | None = None) -> dict[str, str]:
     """Labels by id of the agents' sessions that have changed something or been asked something."""
     log = await client.log(root=options.root, since=since, limit=MAX_ENTRIES)
     authors = [entry.by for entry in log.entries if entry.by.kind in {"session", "command"}]
@@ -219,7 +221,7 @@ def relative(path: str) -> str:
     return os.path.relpath(path)
 
 
-async def path_of(client: FileOpsClient, options: argparse.Namespace, given: str | None) -> str | None:
+async def path_of(client: CommandClient, options: argparse.Namespace, given: str | None) -> str | None:
     """The absolute path of a file or folder that exists or has records; None if none is given.
 
     Raises: NotDone, UNREACHABLE.
@@ -227,11 +229,23 @@ async def path_of(client: FileOpsClient, options: argparse.Namespace, given: str
     if given is None:
         return None
     if not await is_path(client, options, given):
-        log = await client.log(root=options.root, limit=MAX_ENTRIES)
-        names = [relative(entry.path) for entry in log.entries]
         sentence = f"There is no file or folder {visible(given) or repr(given)}, and nothing is recorded of one."
-        raise NotDone(f"{sentence} {_meant(given, names)}".rstrip())
+        raise NotDone(f"{sentence} {await meant_path(client, options, given)}".rstrip())
     return absolute(given)
+
+
+async def meant_path(client: CommandClient, options: argparse.Namespace, given: str) -> str:
+    """A question that names the recorded file, or the one in the same folder, that is most like it; "" if none is.
+
+    Raises: UNREACHABLE.
+    """
+    log = await client.log(root=options.root, limit=MAX_ENTRIES)
+    folder = os.path.dirname(given)
+    try:
+        beside = [os.path.join(folder, name) for name in os.listdir(folder or ".")]
+    except OSError:  # there is no such folder either
+        beside = []
+    return _meant(given, [*(relative(entry.path) for entry in log.entries), *beside])
 
 
 def _meant(given: str, known: Iterable[str]) -> str:
@@ -241,7 +255,7 @@ def _meant(given: str, known: Iterable[str]) -> str:
     return f"Did you mean {visible(by_key[near[0]])}? " if near else ""
 
 
-async def is_path(client: FileOpsClient, options: argparse.Namespace, given: str) -> bool:
+async def is_path(client: CommandClient, options: argparse.Namespace, given: str) -> bool:
     """Whether it is a file or folder that exists or has records. Raises: UNREACHABLE."""
     if not given or exists(given):
         return bool(given)

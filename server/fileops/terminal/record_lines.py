@@ -11,7 +11,9 @@ from fileops.terminal.log_groups import Group, GroupedFile, grouped_files
 from fileops.terminal.page import COLUMN, Line, cells, plain
 from fileops.terminal.renames import shown_files
 from fileops.terminal.words import Run, changed_words, shortened
-from fileops_client import Author, BlamedLines, RecordEntry, Review, Rewind, RewindConflict, Turn, Unkept
+from fileops_client.author import Author
+from fileops_client.rewind import Rewind
+from fileops_client.values import BlamedLines, RecordEntry, Review, RewindConflict, Turn, Unkept
 
 YOU = "You"  # the person, in any editor or terminal
 SHOWN_ID_CHARS = 10  # a letter, "-" and 8 digits: rarely repeated among a million entries

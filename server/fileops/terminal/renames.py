@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher, unified_diff
 
-from fileops_client import RewoundFile
+from fileops_client.values import RewoundFile
 
 LEAST_SIMILAR = 0.5  # of the lines, as for git diff
 MAX_COMPARED = 400  # pairs of files that are not equal

@@ -4,7 +4,7 @@ import inspect
 import os
 import pathlib
 import re
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
@@ -160,7 +160,7 @@ def test_signature_names_every_parameter_and_the_help_explains_it(client: type, 
 @pytest.mark.parametrize("module", [fileops_client, sync])
 def test_every_public_name_has_a_docstring(module: Any) -> None:
     """A TypedDict or a Literal has no docstring; a dataclass gets its signature if nothing is written."""
-    names = cast("dict[str, Any]", vars(module))
+    names: dict[str, Any] = {name: getattr(module, name) for name in dir(module)}
     classes: dict[str, Any] = {
         name: value
         for name, value in names.items()

@@ -1,11 +1,13 @@
 """Shell commands."""
 
 import itertools
+from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any
 
 from fileops_client.events import Notification
 from fileops_client.requests.sender import FilePath, Sender, given, path_or_none
+from fileops_client.subscriptions import Listener
 from fileops_client.tool_result import ToolResult
 
 COMMAND_S = 120.0  # the daemon's default timeout of a command
@@ -15,6 +17,9 @@ _tokens = itertools.count(1)
 
 
 class CommandRequests(Sender):
+    @abstractmethod
+    def on(self, name: str, listener: Listener) -> Callable[[], None]: ...
+
     async def bash(
         self,
         command: str,

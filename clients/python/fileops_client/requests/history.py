@@ -1,5 +1,6 @@
 """Requests about approval, the history of applied edits, and undo."""
 
+from abc import abstractmethod
 from typing import Literal
 
 import msgspec
@@ -12,6 +13,11 @@ ApprovalMode = Literal["default", "auto_edit", "yolo"]
 
 
 class HistoryRequests(Sender):
+    @property
+    @abstractmethod
+    def own_session_id(self) -> str:
+        """The session of requests that name none."""
+
     async def approval_mode(self, *, session_id: str | None = None) -> ApprovalMode:
         """Return when the user is asked about edits of the session.
 

@@ -2,13 +2,12 @@
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import msgspec
 
-from fileops_client.subscriptions import Listener
 from fileops_client.tool_result import ToolResult
 
 FilePath = str | os.PathLike[str]
@@ -20,14 +19,6 @@ class Sender(ABC):
 
     @abstractmethod
     def notify(self, method: str, params: Any = None) -> None: ...
-
-    @property
-    @abstractmethod
-    def own_session_id(self) -> str:
-        """The session of requests that name none."""
-
-    @abstractmethod
-    def on(self, name: str, listener: Listener) -> Callable[[], None]: ...
 
     async def _tool(self, method: str, params: dict[str, Any], timeout_s: float | None) -> ToolResult:
         answer = await self.request(method, params, timeout_s=timeout_s)
