@@ -1131,6 +1131,8 @@ class Session(Value):
     """How many edits, since it began."""
     last_seen: float
     """The last use, in seconds since the epoch."""
+    in_folders: bool = True
+    """Whether one of its folders contains one of this client's, or is in one, so that it is of this project."""
 
 
 @value

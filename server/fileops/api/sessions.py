@@ -62,6 +62,7 @@ def sessions_result(service: "FileOps") -> wire.SessionsResult:
                 n_reads=session.n_reads,
                 n_edits=session.n_edits,
                 last_seen=session.last_seen,
+                in_folders=service.is_of_project(session.folders),
             )
             for session in service.all_sessions()
         ]

@@ -153,7 +153,7 @@ class ClientConnection:
 
     def _events(self, hub: Hub) -> "EventSink":
 
-        return ConnectionEvents(hub.sessions, hub.router, self._name, lambda: (self.host, self.program))
+        return ConnectionEvents(hub.sessions, hub.router, self._name, lambda: (self.host, self.program, self._folders()))
 
     def _asker(self, host: "HostApprover", can_ask: "Callable[[], bool]", timeout_s: float) -> "ReviewAsker":
         """Return what asks about the edits of this client's sessions. Args: host: asked if no view is left."""
@@ -173,7 +173,7 @@ class ClientConnection:
         return self.program if hub is None else self._met(hub, session_id).label
 
     def _met(self, hub: Hub, session_id: SessionName) -> "SessionRecord":
-        return hub.sessions.meet(session_id, self._name, self.host, self.program)
+        return hub.sessions.meet(session_id, self._name, self.host, self.program, self._folders())
 
     @property
     def _place(self) -> str:

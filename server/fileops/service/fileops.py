@@ -467,6 +467,12 @@ class FileOps:
         """Return whether a canonical path is in the client's folders."""
         return any(is_inside(folder, path) for folder in self.folders)
 
+    def is_of_project(self, folders: Sequence[str]) -> bool:
+        """Return whether one of these folders contains one of the client's, or is in one, or a side has none."""
+        own = self.folders
+        nested = (is_inside(a, b) or is_inside(b, a) for a in own for b in folders)
+        return not own or not folders or any(nested)
+
     def publish(self, event: Event) -> None:
         self._client.events.publish(event)
 

@@ -44,12 +44,12 @@ function M.is_person(session_id) return session_id == '' or session_id == DEFAUL
 ---@return boolean
 function M.is_own(session_id) return M.is_person(session_id) or own[session_id] == true end
 
---- Agents: attached ones first, then by id, so that rows do not move while the person looks at them. Editors are not
---- listed.
+--- Agents of this project: attached ones first, then by id, so that rows do not move while the person looks at them.
+--- Editors are not listed.
 ---@return fileops.wire.Session[]
 function M.agents()
   local agents = vim.tbl_filter(
-    function(session) return not M.is_person(session.session_id) end,
+    function(session) return not M.is_person(session.session_id) and session.in_folders ~= false end,
     vim.tbl_values(known)
   )
   table.sort(agents, function(a, b)

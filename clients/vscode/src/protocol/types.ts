@@ -2488,6 +2488,8 @@ export interface Session {
   n_edits: number;
   /** The last use, in seconds since the epoch. */
   last_seen: number;
+  /** Whether one of its folders contains one of this client's, or is in one, so that it is of this project. */
+  in_folders?: boolean;
 }
 /** What a session has done to one file. */
 export interface SessionFile {

@@ -27,13 +27,14 @@ class SessionRecord(Struct, frozen=True, kw_only=True):
     """A session. label: for people, see `SessionRegistry.meet`. last_seen: seconds since the epoch.
 
     connections: those that have used it and have not ended, most recent use last. A host that restarts its server has
-    two for a moment.
+    two for a moment. folders: of the last one, as given and canonical.
     """
 
     session_id: SessionName
     host: str
     label: str
     connections: tuple[str, ...]
+    folders: tuple[str, ...] = ()
     n_reads: int = 0
     n_edits: int = 0
     last_seen: float = 0.0
@@ -101,25 +102,34 @@ class SessionRegistry:
             records = [record for record in self._records.values() if has_own_id(record.session_id, own_id)]
         return {name for record in records for name in record.connections}
 
-    def meet(self, session_id: SessionName, connection: str, host: str, program: str) -> SessionRecord:
+    def meet(
+        self, session_id: SessionName, connection: str, host: str, program: str, folders: tuple[str, ...] = ()
+    ) -> SessionRecord:
         """Return the record of a session that this connection uses.
 
-        Args: program: the name of the host's program. A new session gets it as its label, with a number if another
+        Args: folders: the connection's. program: the name of the host's program. A new session gets it as its label, with a number if another
         session has, or had, it: "Codex", "Codex 2". A label never changes, and is never another session's, so that
         people can rely on it.
         """
         with self._lock:
-            record = self._met(session_id, connection, host, program)
+            record = self._met(session_id, connection, host, program, folders)
             is_new = self._records.get(session_id) is None
             self._records[session_id] = record
         if is_new:
             self.on_change()
         return record
 
-    def note(self, event: DidRead | DidEdit, connection: str, host: str, program: str) -> None:
-        """Record what a session of this connection did. Args: program: see `meet`."""
+    def note(
+        self,
+        event: DidRead | DidEdit,
+        connection: str,
+        host: str,
+        program: str,
+        folders: tuple[str, ...] = (),
+    ) -> None:
+        """Record what a session of this connection did. Args: program, folders: see `meet`."""
         with self._lock:
-            met = self._met(event.session_id, connection, host, program)
+            met = self._met(event.session_id, connection, host, program, folders)
             self._records[event.session_id] = replace(
                 met,
                 n_reads=met.n_reads + isinstance(event, DidRead),
@@ -128,14 +138,16 @@ class SessionRegistry:
             )
         self.on_change()
 
-    def _met(self, session_id: SessionName, connection: str, host: str, program: str) -> SessionRecord:
+    def _met(
+        self, session_id: SessionName, connection: str, host: str, program: str, folders: tuple[str, ...]
+    ) -> SessionRecord:
         """See `meet`. The lock is held."""
         record = self._records.get(session_id)
         if record is None:
             label = self._names.claim(session_id, lambda taken: _free_label(program, taken))
             record = SessionRecord(session_id=session_id, host=host, label=label, connections=(), last_seen=time.time())
         connections = (*_without(record.connections, connection), connection)
-        return replace(record, connections=connections, used_at=self._monotonic())
+        return replace(record, connections=connections, folders=folders, used_at=self._monotonic())
 
     def disconnected(self, connection: str) -> list[SessionName]:
         """Remove the connection from its sessions; those without another are kept for KEPT_S from now on.
@@ -184,9 +196,13 @@ class ConnectionEvents:
     """See ports.EventSink: the events that one connection's requests cause."""
 
     def __init__(
-        self, sessions: SessionRegistry, router: EventSink, connection: str, describe: Callable[[], tuple[str, str]]
+        self,
+        sessions: SessionRegistry,
+        router: EventSink,
+        connection: str,
+        describe: Callable[[], tuple[str, str, tuple[str, ...]]],
     ) -> None:
-        """Args: describe: returns the host of the connection's sessions, and its program's name."""
+        """Args: describe: returns the host of the connection's sessions, its program's name, and its folders."""
         self._sessions = sessions
         self._router = router
         self._connection = connection

@@ -242,6 +242,20 @@ def test_session_of_two_connections_is_connected_until_both_have_left() -> None:
     assert registry.expired() == ["c:7"]
 
 
+async def test_sessions_say_whether_they_are_of_the_editors_project(daemon: SharedDaemon, file: Path) -> None:
+    elsewhere, inside = file.parent / "elsewhere", file.parent / "here" / "inside"
+    for folder in (elsewhere, inside):
+        folder.mkdir(parents=True)
+        (folder / "a.txt").write_text("one\n")
+        agent = await daemon.host(folder, "codex")
+        await agent.tool("Read", file_path=str(folder / "a.txt"))
+    agent = await daemon.host(file.parent, "codex")
+    await agent.tool("Read", file_path=str(file))
+    editor = await daemon.editor(inside.parent)
+    sessions = (await editor.call("fileops/sessions"))["sessions"]
+    assert [session["in_folders"] for session in sessions if session["host"] == "codex"] == [False, True, True]
+
+
 async def test_session_continues_when_one_of_its_two_connections_leaves(daemon: SharedDaemon, file: Path) -> None:
     """A host that starts its server again has two for a moment."""
     editor = await daemon.editor(file.parent)

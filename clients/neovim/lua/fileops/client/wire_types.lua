@@ -1092,6 +1092,7 @@
 ---@field n_reads integer How many reads, since it began.
 ---@field n_edits integer How many edits, since it began.
 ---@field last_seen number The last use, in seconds since the epoch.
+---@field in_folders? boolean Whether one of its folders contains one of this client's, or is in one, so that it is of this project.
 
 ---@class (exact) fileops.wire.SessionFile What a session has done to one file.
 ---@field file_path string Path as the session gave it.
