@@ -91,8 +91,8 @@ M.subcommands = {
   },
   agents = { run = from('agents', 'open'), desc = 'the agents of this project' },
   history = {
-    run = from('history', 'open'),
-    desc = 'what was changed, to look at and undo',
+    run = function(args, range) require('fileops.history').open(args, nil, range) end,
+    desc = 'what was changed, to look at and undo; with a range: who wrote these lines',
     complete = 'file',
   },
   turns = { run = from('turns', 'open'), desc = 'what agents did, prompt by prompt, to undo' },
@@ -174,6 +174,7 @@ M.plugs = {
   changes = 'changes',
   diff = 'diff',
   redo = 'redo',
+  author = 'history', -- of the line
 }
 
 function M.define()
@@ -185,7 +186,16 @@ function M.define()
   })
   for name, line in pairs(M.plugs) do
     local lhs = ('<Plug>(fileops-%s)'):format(name)
-    vim.keymap.set('n', lhs, function() M.run({ args = line }) end, { desc = 'fileops: ' .. line })
+    local function run()
+      local here = vim.api.nvim_win_get_cursor(0)[1]
+      M.run({ args = line, range = name == 'author' and 1 or 0, line1 = here, line2 = here })
+    end
+    vim.keymap.set(
+      'n',
+      lhs,
+      run,
+      { desc = 'fileops: ' .. (name == 'author' and 'who wrote this line' or line) }
+    )
   end
   local function look(buf)
     local is_file = vim.bo[buf].buftype == '' and vim.api.nvim_buf_get_name(buf) ~= ''

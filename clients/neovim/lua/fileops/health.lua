@@ -81,9 +81,26 @@ end
 local function project()
   vim.health.start('fileops: this project')
   local sessions = require('fileops.sessions')
+  local problem, is_done
+  sessions.fetch(function(err)
+    problem, is_done = err and err.message, true
+  end)
+  vim.wait(5000, function() return is_done end, 10)
   local attached = vim.tbl_filter(function(session) return session.connected end, sessions.agents())
   local names = vim.tbl_map(sessions.label, attached)
-  vim.health.info('agents: ' .. (#names > 0 and table.concat(names, ', ') or 'none is attached'))
+  if problem then
+    vim.health.warn('the agents are not known: ' .. problem)
+  elseif #names > 0 then
+    vim.health.ok('agents: ' .. table.concat(names, ', '))
+  else
+    vim.health.warn(
+      'no agent of this project is attached',
+      {
+        'Connect its host, and start it again: fileops-server mcp config claude --write',
+        'Hosts: claude, codex, opencode, gemini and others; see fileops-server mcp config --help',
+      }
+    )
+  end
   vim.health.info(('reviews that wait: %d'):format(#require('fileops.review.queue').waiting()))
   if require('fileops.unkept.changes').is_served() then
     vim.health.ok('changes of agents are recorded, to be kept or undone')

@@ -79,10 +79,58 @@ local function choose_action(entry)
   end)
 end
 
---- Choose a change, newest first: of a file, of an agent, or of all.
+---@param entries fileops.wire.RecordEntry[]
+local function choose(entries)
+  if #entries == 0 then return messages.info('no change is recorded here') end
+  vim.ui.select(entries, {
+    prompt = 'History',
+    kind = 'fileops.history',
+    format_item = line_of,
+  }, function(entry)
+    if entry then choose_action(entry) end
+  end)
+end
+
+---@param by fileops.wire.BySession|fileops.wire.ByCommand|fileops.wire.ByPerson|fileops.wire.ByOutside|fileops.wire.ByUnsure
+---@return string
+local function author(by)
+  if by.kind == 'person' then return 'you' end
+  return by.label or (by.kind == 'outside' and 'another program' or 'an unknown author')
+end
+
+--- Say who wrote some lines of the current file, kept or not; choose a change if several wrote them.
+---@param range { first: integer, last: integer } 1-based
+local function of_lines(range)
+  local path = vim.api.nvim_buf_get_name(0)
+  local request = require('fileops').request
+  request(protocol.methods.blame, { file_path = path }, function(err, result)
+    if err then return messages.failure(err) end
+    local is_wanted, last = {}, nil ---@type table<string, true>, fileops.wire.BlamedLines?
+    for _, run in ipairs(result.lines) do
+      local is_in = run.first_line <= range.last and range.first < run.first_line + run.n_lines
+      if is_in and run.entry_id then
+        is_wanted[run.entry_id], last = true, run
+      end
+    end
+    local lines = range.first == range.last and 'this line' or 'these lines'
+    if not last then return messages.info('nobody has changed ' .. lines .. ' since the recording began') end
+    if vim.tbl_count(is_wanted) == 1 then
+      local time = os.date('%Y-%m-%d %H:%M', math.floor(last.time))
+      return messages.info(('%s wrote %s, %s'):format(author(last.by), lines, time))
+    end
+    request(protocol.methods.log, { limit = N_ENTRIES, file_path = path }, function(failure, log)
+      if failure then return messages.failure(failure) end
+      choose(vim.tbl_filter(function(entry) return is_wanted[entry.entry_id] end, log.entries))
+    end)
+  end)
+end
+
+--- Choose a change, newest first: of a file, of an agent, or of all. With lines: of these, see `of_lines`.
 ---@param path string "" for all files
 ---@param session? fileops.wire.Session
-function M.open(path, session)
+---@param range? { first: integer, last: integer } 1-based
+function M.open(path, session, range)
+  if range then return of_lines(range) end
   local params = {
     limit = N_ENTRIES,
     file_path = path ~= '' and buffers.absolute(path) or nil,
@@ -90,14 +138,7 @@ function M.open(path, session)
   }
   require('fileops').request(protocol.methods.log, params, function(err, result)
     if err then return messages.failure(err) end
-    if #result.entries == 0 then return messages.info('no change is recorded here') end
-    vim.ui.select(result.entries, {
-      prompt = 'History',
-      kind = 'fileops.history',
-      format_item = line_of,
-    }, function(entry)
-      if entry then choose_action(entry) end
-    end)
+    choose(result.entries)
   end)
 end
 

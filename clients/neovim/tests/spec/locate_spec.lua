@@ -37,7 +37,7 @@ t.it('then PATH, the folder of pipx, python3; a missing program is named with ho
   t.eq(found, nil)
   local problem, details = locate.missing(places)
   local clone = vim.fs.dirname(vim.fs.dirname(t.plugin))
-  t.eq(problem, 'no daemon found: pipx install ' .. clone)
+  t.eq(problem, ("no daemon found: pipx install '%s[review]'"):format(clone))
   assert(details:find('fileops-server (PATH), then ', 1, true), details)
   put_program(folder .. '/.local/bin')
   places, found = locate.find()

@@ -27,6 +27,7 @@ M.methods = {
   undo_keep = 'fileops/undoKeep',
   ask = 'fileops/ask',
   set_ask = 'fileops/setAsk',
+  blame = 'fileops/blame',
   log = 'fileops/log',
   entry = 'fileops/entry',
   rewind = 'fileops/rewind',
