@@ -153,7 +153,10 @@ class ClientConnection:
 
     def _events(self, hub: Hub) -> "EventSink":
 
-        return ConnectionEvents(hub.sessions, hub.router, self._name, lambda: (self.host, self.program, self._folders()))
+        def describe() -> "tuple[str, str, tuple[str, ...]]":
+            return self.host, self.program, self._folders()
+
+        return ConnectionEvents(hub.sessions, hub.router, self._name, describe)
 
     def _asker(self, host: "HostApprover", can_ask: "Callable[[], bool]", timeout_s: float) -> "ReviewAsker":
         """Return what asks about the edits of this client's sessions. Args: host: asked if no view is left."""

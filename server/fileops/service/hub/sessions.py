@@ -107,9 +107,9 @@ class SessionRegistry:
     ) -> SessionRecord:
         """Return the record of a session that this connection uses.
 
-        Args: folders: the connection's. program: the name of the host's program. A new session gets it as its label, with a number if another
-        session has, or had, it: "Codex", "Codex 2". A label never changes, and is never another session's, so that
-        people can rely on it.
+        Args: folders: the connection's. program: the name of the host's program. A new session gets it as its label,
+        with a number if another session has, or had, it: "Codex", "Codex 2". A label never changes, and is never
+        another session's, so that people can rely on it.
         """
         with self._lock:
             record = self._met(session_id, connection, host, program, folders)
