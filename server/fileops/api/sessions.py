@@ -45,6 +45,7 @@ async def session_files(service: "FileOps", params: wire.SessionFilesParams) -> 
 
 async def list_sessions(service: "FileOps", params: Params) -> wire.SessionsResult:
     del params
+    await service.resolve_folders()
     return sessions_result(service)
 
 

@@ -116,7 +116,7 @@ class LspConnection(ClientConnection):
             warn=warn if state.is_on_disk else ignore,
         )
         if hub is not None:
-            adapters = replace(adapters, all_sessions=hub.sessions.all, person=hub.person_of(self._name))
+            adapters = replace(adapters, all_sessions=hub.all_sessions, person=hub.person_of(self._name))
             if self.is_editor:
                 adapters = replace(adapters, ask=self._switch(hub, shared, warn))
         if own is not None and own.image_detector is not None:

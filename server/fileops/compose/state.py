@@ -9,6 +9,8 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol
 
+from msgspec.structs import replace
+
 from fileops.compose import ask_file, files, recording, session_file
 from fileops.compose.session_file import SessionFile
 from fileops.concurrency import shares
@@ -23,7 +25,7 @@ from fileops.service.hub.approvals import AskedEditors
 from fileops.service.hub.ask import AskSwitch
 from fileops.service.hub.record_feed import RecordFeed
 from fileops.service.hub.routing import EventRouter
-from fileops.service.hub.sessions import SessionRegistry, Throttle
+from fileops.service.hub.sessions import SessionRecord, SessionRegistry, Throttle
 from fileops.service.hub.unkept_feed import UnkeptFeed
 from fileops.service.review.queue import ReviewQueue
 from fileops.telemetry.calls import BorrowedSink
@@ -208,6 +210,15 @@ class Hub:
             name = f"{host}-{n}"
         self._session_bases.add(name)
         return name
+
+    def all_sessions(self) -> list[SessionRecord]:
+        """Return the sessions, with the present folders of their connections: a client resolves its own late."""
+        return [self._with_folders(session) for session in self.sessions.all()]
+
+    def _with_folders(self, session: SessionRecord) -> SessionRecord:
+        present = (self.connections[name].folders for name in session.connections if name in self.connections)
+        folders = tuple(folder for of_one in present for folder in of_one)
+        return replace(session, folders=folders) if folders else session
 
     def leave(self, connection: str) -> list[SessionName]:
         """Forget a connection. Return the sessions for which it was the last one."""

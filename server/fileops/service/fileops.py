@@ -467,6 +467,10 @@ class FileOps:
         """Return whether a canonical path is in the client's folders."""
         return any(is_inside(folder, path) for folder in self.folders)
 
+    async def resolve_folders(self) -> None:
+        """Wait until it is known where the open folders are."""
+        await self._folders.resolve_all()
+
     def is_of_project(self, folders: Sequence[str]) -> bool:
         """Return whether one of these folders contains one of the client's, or is in one, or a side has none."""
         own = self.folders

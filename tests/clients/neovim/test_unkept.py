@@ -61,7 +61,7 @@ async def test_unkept_changes_are_kept_and_undone_by_keys_and_survive_a_restart(
                 second.keys("dydu")  # they do nothing else where nothing is left to decide
                 second.until("mode(1) ==# 'n' && !&modified")
                 second.command("call search('not any', 'w')")
-                second.command("call feedkeys(\"\\<Plug>(fileops-author)\")")
+                second.command('call feedkeys("\\<Plug>(fileops-author)")')
                 await look(lambda: second.until("execute('messages') =~# 'wrote this line, '"))
                 second.command("checkhealth fileops")
                 await look(lambda: second.until("search('OK agents: ', 'nw') > 0"))

@@ -27,7 +27,7 @@ class SessionRecord(Struct, frozen=True, kw_only=True):
     """A session. label: for people, see `SessionRegistry.meet`. last_seen: seconds since the epoch.
 
     connections: those that have used it and have not ended, most recent use last. A host that restarts its server has
-    two for a moment. folders: of the last one, as given and canonical.
+    two for a moment. folders: of the last one, as given and canonical, as far as they were known then.
     """
 
     session_id: SessionName
@@ -147,7 +147,7 @@ class SessionRegistry:
             label = self._names.claim(session_id, lambda taken: _free_label(program, taken))
             record = SessionRecord(session_id=session_id, host=host, label=label, connections=(), last_seen=time.time())
         connections = (*_without(record.connections, connection), connection)
-        return replace(record, connections=connections, folders=folders, used_at=self._monotonic())
+        return replace(record, connections=connections, folders=folders or record.folders, used_at=self._monotonic())
 
     def disconnected(self, connection: str) -> list[SessionName]:
         """Remove the connection from its sessions; those without another are kept for KEPT_S from now on.

@@ -391,7 +391,7 @@ async def test_editor_lists_the_sessions_and_is_notified_of_changes(daemon: Shar
     assert session == {
         "session_id": "claude-code:af9f", "full_name": "claude-code:af9f",
         "host": "claude-code", "label": "Claude Code", "connected": True, "approval_mode": "auto_edit",
-        "n_reads": 1, "n_edits": 0,
+        "n_reads": 1, "n_edits": 0, "in_folders": True,
     }  # fmt: skip
     await host.hang_up()
     await editor.notification(

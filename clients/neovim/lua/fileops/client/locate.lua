@@ -157,7 +157,8 @@ function M.install_command(flags)
   local here = vim.fs.normalize(debug.getinfo(1, 'S').source:sub(2))
   local clone = vim.fn.fnamemodify(here, ':p:h:h:h:h:h:h')
   if not vim.uv.fs_stat(clone .. '/server/fileops') then clone = '/path/to/fileops-server' end
-  return ("pipx install %s'%s[review]'"):format(flags or '', clone)
+  local sources = ("'%s[review]'"):format(clone)
+  return ('pipx install %s%s'):format(flags or '', sources)
 end
 
 --- The command that attaches to the user's shared daemon and starts it if necessary.
