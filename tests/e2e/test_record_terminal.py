@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from clients.neovim.terminal import DARK, LIGHT, still_picture
 from fileops_client import FileOpsClient
 from support.daemon_process import FILEOPS, Place, place_of_test
 from support.patience import PATIENCE_S
@@ -22,6 +23,8 @@ from support.patience import PATIENCE_S
 OLD = "one\ntwo\nthree\n"
 ROWS, COLUMNS = 12, 80
 QUESTION = "Undo this? [y/N] "
+IMAGES = Path(__file__).parents[2] / "docs" / "images"
+PICTURE_COLUMNS = 100
 
 
 @pytest.fixture
@@ -241,3 +244,44 @@ async def test_reader_that_ends_early_is_no_error(shared: Place, folder: Path) -
     )  # fmt: skip
     assert (done.stderr, done.stdout.count(b"\n")) == (b"", 1)
     assert done.returncode in {0, 128 + signal.SIGPIPE}
+
+
+async def test_guide_shows_the_commands_as_they_are(shared: Place, folder: Path) -> None:
+    """`FILEOPS_WRITE_IMAGES=1` writes the pictures of the guide again."""
+    (folder / "prices.py").write_text("VAT = 0.19\n\n\ndef gross(amount):\n    return amount * (1 + VAT)\n")
+    async with FileOpsClient.attach(root=folder, host="claude-code") as agent:
+        await agent.begin_turn(title="Use Decimal for prices")
+        await agent.read(folder / "prices.py")
+        assert (await agent.edit(folder / "prices.py", "VAT = 0.19", 'VAT = Decimal("0.19")')).ok
+        assert (await agent.write(folder / "money.py", "from decimal import Decimal\n\nCENT = Decimal('0.01')\n")).ok
+    async with FileOpsClient.attach(root=folder, host="codex") as other:
+        await other.begin_turn(title="Count from one")
+        await other.read(folder / "a.txt")
+        assert (await other.edit(folder / "a.txt", "one", "1")).ok
+    lines: list[str] = []
+    for command in (
+        ["changes"],
+        ["changes", "--diff", "prices.py"],
+        ["undo", "last-turn", "--yes"],
+        ["blame", "prices.py"],
+    ):
+        said = await shown(shared, folder, *command, columns=PICTURE_COLUMNS)
+        lines += [f"\x1b[1m$ fileops-server {' '.join(command)}\x1b[0m", *_without_notes(said, folder), ""]
+    drawn = "\n".join(lines[:-1])
+    for text in (
+        "Use Decimal for prices",
+        "3 changes in 3 files",
+        "Count from one",
+        "1 change in 1 file was undone.",
+        "Claude Code",
+    ):
+        assert text in drawn
+    assert "\x1b[32" in drawn
+    if os.environ.get("FILEOPS_WRITE_IMAGES"):
+        for theme, page in (("dark", DARK), ("light", LIGHT)):
+            still_picture(drawn, page, IMAGES / f"terminal-record-{theme}.svg", columns=PICTURE_COLUMNS)
+
+
+def _without_notes(said: str, folder: Path) -> list[str]:
+    """The lines without the one that says since when the folder has been recorded."""
+    return [line for line in said.rstrip("\n").split("\n") if not line.startswith(str(folder))]

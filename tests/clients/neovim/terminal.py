@@ -259,7 +259,7 @@ def moving_picture(frames: Sequence[Frame], page: Page, target: Path, *, columns
     height = (rows + 2) * CELL_HEIGHT_PX + 2 * MARGIN_PX
     share = 100 / len(frames)
     drawn = [
-        f'<g style="animation-delay:{at * FRAME_S}s">{"".join(_drawn(frame, page, rows))}</g>'
+        f'<g style="animation-delay:{at * FRAME_S}s">{"".join(_drawn_frame(frame, page, rows))}</g>'
         for at, frame in enumerate(frames)
     ]
     target.write_text(
@@ -273,8 +273,27 @@ def moving_picture(frames: Sequence[Frame], page: Page, target: Path, *, columns
     )
 
 
-def _drawn(frame: Frame, page: Page, rows: int) -> Iterator[str]:
-    for row, line in enumerate([*runs(frame.ansi)[:rows], [], [(frame.caption, Style(bold=True))]]):
+def still_picture(ansi: str, page: Page, target: Path, *, columns: int) -> None:
+    """Write lines of a terminal as an SVG."""
+    lines = runs(ansi)
+    width = round(columns * CELL_WIDTH_PX) + 2 * MARGIN_PX
+    height = len(lines) * CELL_HEIGHT_PX + 2 * MARGIN_PX
+    target.write_text(
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}">'
+        f"<style>text{{font:15px 'DejaVu Sans Mono',monospace;white-space:pre}}</style>"
+        f'<rect width="{width}" height="{height}" rx="8" fill="{page.background}"/>\n'
+        + "".join(_drawn(lines, page))
+        + "</svg>\n",
+        encoding="utf-8",
+    )
+
+
+def _drawn_frame(frame: Frame, page: Page, rows: int) -> Iterator[str]:
+    return _drawn([*runs(frame.ansi)[:rows], [], [(frame.caption, Style(bold=True))]], page)
+
+
+def _drawn(lines: Sequence[list[tuple[str, Style]]], page: Page) -> Iterator[str]:
+    for row, line in enumerate(lines):
         column, top = 0, MARGIN_PX + row * CELL_HEIGHT_PX
         for text, style in line:
             left, wide = MARGIN_PX + column * CELL_WIDTH_PX, len(text) * CELL_WIDTH_PX
