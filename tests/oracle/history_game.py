@@ -292,7 +292,7 @@ class HistoryGame:
         if not chosen:
             return
         self.n_asked["previews"] += 1
-        rewind = rewind_of_file(look, str(path), chosen, path.read_bytes())
+        rewind = rewind_of_file(look, str(path), chosen, LocalFileSystem().read(str(path)))
         others = [line.strip() for line in lines if (word := WORD.search(line)) and word[1] != agent]
         rest = iter((rewind.content or b"").decode().split())
         if missing := [line for line in others if line not in rest]:
