@@ -276,6 +276,39 @@ async def test_what_the_host_says_better_is_left_to_it(host: HookedHost, project
     assert (await host.write(project / "new.txt", "new\n")).reason is None
 
 
+@pytest.mark.parametrize(
+    ("name", "tool", "read", "names"),
+    [
+        ("gemini", "replace", "read_file", ("old_string", "new_string")),
+        ("opencode", "edit", "read", ("oldString", "newString")),
+    ],
+)
+async def test_text_that_can_only_mean_one_place_is_corrected_before_the_host_looks_for_it(
+    daemon: SharedDaemon, project: Path, person: LspClient, name: str, tool: str, read: str, names: tuple[str, str]
+) -> None:
+    path = project / "a.txt"
+    key = "file_path" if name == "gemini" else "filePath"
+    host = HookedHost(daemon.state, project, session="c1", host=name)
+    before, after = ("BeforeTool", "AfterTool") if name == "gemini" else ("PreToolUse", "PostToolUse")
+    slip = {key: str(path), names[0]: "line 4  \n", names[1]: "mine 4\n", "more": "kept"}
+    unread = await host.hook(before, tool_name=tool, tool_input=slip, tool_use_id="t0")
+    assert unread == {}  # the session has not seen what it may mean
+    asked = {key: str(path)}
+    await host.hook(before, tool_name=read, tool_input=asked, tool_use_id="t1")
+    await host.hook(after, tool_name=read, tool_input=asked, tool_use_id="t1", tool_response={"output": TEXT})
+    said = await host.hook(before, tool_name=tool, tool_input=slip, tool_use_id="t2")
+    given = said["hookSpecificOutput"]["tool_input"] if name == "gemini" else said["arguments"]
+    assert path.read_text().count(given[names[0]]) == 1
+    assert {key: given[key], "more": given["more"]} == {key: str(path), "more": "kept"}
+    path.write_text(TEXT.replace(given[names[0]], given[names[1]]))
+    done = await host.hook(
+        after, tool_name=tool, tool_input=given, tool_use_id="t2", tool_response={"output": "Edited."}
+    )
+    assert "matched after ignoring blanks at the ends of lines" in done["hookSpecificOutput"]["additionalContext"]
+    assert path.read_text() == TEXT.replace("line 4\n", "mine 4\n")
+    assert (await author(person, path))["evidence"] == "commit"
+
+
 async def test_plan_mode_asks_and_announces_nothing(host: HookedHost, project: Path, daemon: SharedDaemon) -> None:
     """R-COMP-18a"""
     host.mode = "plan"
@@ -310,6 +343,26 @@ async def test_edit_beside_unsaved_text_is_made_in_the_editor(
     assert "was made in Neovim" in made.person
     assert len(applied) == 1
     assert path.read_text() == TEXT
+
+
+async def test_slip_beside_unsaved_text_is_corrected_in_the_editor(
+    host: HookedHost, project: Path, person: LspClient
+) -> None:
+    path = project / "a.txt"
+    typed = TEXT.replace("line 4\n", "line 4 typed\n")
+    person.open(path)
+    person.change(path, typed, version=2)
+
+    async def apply(_params: Any) -> Any:
+        person.change(path, typed.replace("line 9\n", "mine 9\n"), version=3)
+        return {"applied": True}
+
+    person.answers["workspace/applyEdit"] = apply
+    await host.read(path)
+    host.mode = "acceptEdits"
+    made = await host.edit(path, "line 9  \n", "mine 9\n")
+    assert made.reason is not None and made.reason.startswith("Done, although your host shows a refusal")
+    assert "matched after ignoring blanks at the ends of lines" in made.reason
 
 
 async def test_edit_beside_unsaved_text_is_not_made_behind_the_hosts_own_question(

@@ -117,3 +117,23 @@ def test_host_edits_by_its_own_tools_and_is_guarded_and_recorded(own: OwnTools, 
                 assert entry.edit_id is not None
                 editor.undo(edit_id=entry.edit_id)
             assert path.read_text() == TEXT.replace("line 7\n", "other 7\n")
+
+
+@pytest.mark.parametrize("name", ["opencode", "gemini"])
+def test_text_that_can_only_mean_one_place_lands_at_the_first_call(name: str, tmp_path: Path) -> None:
+    """These hosts take other arguments from a hook: here, the edit has a line number that was copied with its text."""
+    own = next(each for each in OWN_TOOLS if each.host.name == name)
+    project = tmp_path / "project"
+    project.mkdir()
+    path = project / "a.txt"
+    path.write_text(TEXT, encoding="utf-8")
+    script: list[Step] = [own.read(path), own.edit(path, "     3\tline 3", "     3\tmine 3", _nothing), Say("ALL-DONE")]
+    model = ScriptedModel(script)
+    with daemon_process.place() as daemon:
+        daemon.start()
+        with person_at(daemon, project) as editor, placed(tmp_path, model, daemon=daemon) as place:
+            results = converse(own, place, model)
+            assert path.read_text() == TEXT.replace("line 3\n", "mine 3\n"), results
+            assert "after removing line numbers" in results[1].text
+            (entry,) = editor.log(file_path=path).entries
+            assert entry.evidence == "commit"

@@ -28,6 +28,8 @@ _OTHERS = {
     "SessionEnd": "end", "SubagentStop": "end",
 }  # fmt: skip
 _ASKS = frozenset({"claude", "copilot", "cursor", "antigravity", "unknown"})  # their `ask` asks their user
+# These take other arguments from a hook, and look for the text of an edit only then. Claude Code looks before.
+_CORRECTED = {"gemini": ("old_string", "new_string"), "opencode": ("oldString", "newString")}
 _REFUSED = ("<tool_use_error>", "File content has changed", "File has been modified")
 
 
@@ -75,6 +77,7 @@ def report_of(caller: Caller, event: Event) -> dict[str, Any] | None:
         "cwd": event["cwd"],
         "mode": _text(event.get("permission_mode")),
         "tool_prefix": PREFIXES.get(caller.host) if caller.is_own else None,
+        "can_correct": caller.dialect in _CORRECTED,
         "call_id": _text(event.get("tool_use_id")),
         "agent_id": _text(event.get("agent_id")),
         "agent_type": _text(event.get("agent_type")),
@@ -123,9 +126,9 @@ def said(caller: Caller, raw: Event, event: Event, answer: Mapping[str, Any]) ->
         decision, reason = "deny", nobody_asked_text(reason)
     match caller.dialect:
         case "gemini":
-            return _said_to_gemini(str(name), decision, reason, context, shown)
+            return _said_to_gemini(str(name), decision, reason, context, shown, _with_corrected(caller, event, answer))
         case "opencode":
-            return _said_to_opencode(event, decision, reason, context, shown)
+            return _said_to_opencode(event, decision, reason, context, shown, _with_corrected(caller, event, answer))
         case "antigravity":
             return {"decision": decision or "allow", **({"reason": reason} if reason else {})}
         case _:
@@ -155,22 +158,35 @@ def said(caller: Caller, raw: Event, event: Event, answer: Mapping[str, Any]) ->
 
 
 def _said_to_gemini(
-    name: str, decision: object, reason: str, context: str, shown: Mapping[str, Any] | None
+    name: str,
+    decision: object,
+    reason: str,
+    context: str,
+    shown: Mapping[str, Any] | None,
+    corrected: Mapping[str, Any] | None,
 ) -> dict[str, Any] | None:
     if decision == "deny":
         return {"decision": "deny", "reason": reason}
     if shown is not None:  # a refusal after the read replaces its output
         return {"decision": "deny", "reason": f"{shown['content']}\n\n{context}"}
-    return {"hookSpecificOutput": {"hookEventName": name, "additionalContext": context}} if context else None
+    specific: dict[str, Any] = {"additionalContext": context} if context else {}
+    if corrected is not None:
+        specific["tool_input"] = corrected
+    return {"hookSpecificOutput": {"hookEventName": name, **specific}} if specific else None
 
 
 def _said_to_opencode(
-    event: Event, decision: object, reason: str, context: str, shown: Mapping[str, Any] | None
+    event: Event,
+    decision: object,
+    reason: str,
+    context: str,
+    shown: Mapping[str, Any] | None,
+    corrected: Mapping[str, Any] | None,
 ) -> dict[str, Any] | None:
-    """Our plugin reads this: a refusal is thrown, and an output replaces the tool's."""
+    """Our plugin reads this: a refusal is thrown, and an output or arguments replace the tool's."""
     if decision == "deny":
         return {"decision": "deny", "reason": reason}
-    out: dict[str, Any] = {}
+    out: dict[str, Any] = {} if corrected is None else {"arguments": corrected}
     if shown is not None:
         lines = "\n".join(f"{n}: {line}" for n, line in enumerate(str(shown["content"]).split("\n"), shown["start"]))
         arguments = cast("dict[str, object]", event.get("tool_input") or {})
@@ -178,6 +194,16 @@ def _said_to_opencode(
     if context:
         out["hookSpecificOutput"] = {"hookEventName": event.get("hook_event_name"), "additionalContext": context}
     return out or None
+
+
+def _with_corrected(caller: Caller, event: Event, answer: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the call's arguments with the corrected texts of its edit; None if nothing was corrected."""
+    given, corrected = event.get("tool_input"), answer.get("corrected")
+    names = _CORRECTED.get(caller.dialect)
+    if names is None or not isinstance(given, dict) or not isinstance(corrected, dict):
+        return None
+    texts = cast("dict[str, object]", corrected)
+    return {**cast("dict[str, object]", given), names[0]: texts.get("old"), names[1]: texts.get("new")}
 
 
 def _replaced_for_claude(event: Event, shown: Mapping[str, Any]) -> dict[str, Any]:

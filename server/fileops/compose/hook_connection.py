@@ -36,7 +36,7 @@ QUIET_S = 1800.0  # without an event, the session is over
 # Where the host may write is the host's business.
 SETTINGS = Settings(
     freshness="relevant", notices="output", suggestions="output", diagnostics="details", confine="off",
-    approval_mode="auto_edit", approval_timeout_s=240, diagnostics_wait_s=1.0,
+    approval_mode="auto_edit", approval_timeout_s=240, correction=True, diagnostics_wait_s=1.0,
 )  # fmt: skip  # a hook waits for 2 s in all
 
 

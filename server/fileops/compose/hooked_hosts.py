@@ -81,7 +81,8 @@ class HookedHosts:
             case "before":
                 await self._until_watched(report)
                 return await self._within_patience(
-                    connection, companion.before(report.calls, report.call_id, report.mode)
+                    connection,
+                    companion.before(report.calls, report.call_id, report.mode, can_correct=report.can_correct),
                 )
             case "after":
                 answered = await companion.after(report.calls, report.call_id)

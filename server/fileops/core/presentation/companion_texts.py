@@ -3,6 +3,7 @@
 import difflib
 from collections.abc import Sequence
 
+from fileops.core.matching.correction import SENTENCES
 from fileops.core.presentation.diffs import cut_diff
 from fileops.core.text import to_lf
 
@@ -58,6 +59,11 @@ def unsaved_text(path: str, editor: str, saved: str, unsaved: str, tool_prefix: 
         f"{editor} has unsaved text of {path}. That text is what counts: work with it, not with the file on disk. "
         f"{how} Saved against unsaved:\n{_cut(chr(10).join(rows))}"
     )
+
+
+def corrected_text(matches: Sequence[str]) -> str:
+    """Return what the model is told after an edit whose text was corrected. Args: matches: see Plan."""
+    return " ".join(f"Note: {SENTENCES[match]}" for match in matches if match in SENTENCES)
 
 
 def unsaved_refusal(path: str, editor: str, shown: str, tool_prefix: str | None) -> str:

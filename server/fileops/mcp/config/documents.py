@@ -528,6 +528,7 @@ export const FileopsRecord = async ({ directory }) => {
     "tool.execute.before": async (input, output) => {
       const answer = await sendCall("PreToolUse", input, output.args)
       if (answer.decision === "deny") throw new Error(answer.reason)
+      if (answer.arguments) Object.assign(output.args, answer.arguments)
     },
     "tool.execute.after": async (input, output) => {
       const answer = await sendCall("PostToolUse", input, input.args, { tool_response: output.output })

@@ -19,14 +19,25 @@ class ShownText(Struct, frozen=True, kw_only=True):
     n_total: int
 
 
+class CorrectedText(Struct, frozen=True, kw_only=True):
+    """The texts of an edit that replace those of the host's call."""
+
+    old: str
+    new: str
+
+
 class Answer(Struct, frozen=True, kw_only=True):
-    """decision: None leaves it to the host. contexts: texts for the model. person: a sentence for the person."""
+    """decision: None leaves it to the host. contexts: texts for the model. person: a sentence for the person.
+
+    corrected: only if the host can take it.
+    """
 
     decision: Decision | None = None
     reason: str = ""
     contexts: tuple[str, ...] = ()
     shown: ShownText | None = None
     person: str = ""
+    corrected: CorrectedText | None = None
 
 
 NOTHING = Answer()
@@ -45,6 +56,7 @@ def joined(answers: list[Answer]) -> Answer:
         contexts=bounded(text for each in answers for text in each.contexts),
         shown=next((each.shown for each in answers if each.shown is not None), None),
         person="\n".join(each.person for each in answers if each.person),
+        corrected=next((each.corrected for each in answers if each.corrected is not None), None),
     )
 
 

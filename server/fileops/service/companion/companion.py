@@ -10,6 +10,7 @@ from dataclasses import replace as with_data
 from functools import partial
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from fileops.concurrency.cancellation import CancelToken
 from fileops.core.presentation import companion_texts as texts
@@ -76,20 +77,26 @@ class Companion:
         self._service, self._workspace = service, workspace
         self._label, self._save, self._tool_prefix = label, save, tool_prefix
         self._files = HostFiles(fs=service.guarded_files, saved=workspace.saved, editor_at=editor_at)
+        editor = service.edit_operation
+        literal = replace(editor, settings=replace(editor.settings, correction=False))
         self._guard = EditGuard(
-            files=self._files, editor=service.edit_operation, freshness=workspace.freshness, session_id=session_id
+            files=self._files, editor=editor, literal=literal, freshness=workspace.freshness, session_id=session_id
         )
-        self._announcer, self._reads = Announcer(service.edit_operation), ReadsAhead()
+        self._announcer, self._reads = Announcer(literal), ReadsAhead()
         self._told: set[str] = set()  # texts about unsaved text, in this turn
+        self._corrected: dict[str, str] = {}  # what the model is told of a corrected edit once it is made, by path
 
     # --- before ------------------------------------------------------------------------------------------------
 
-    async def before(self, calls: Sequence[HostCall], call_id: str, mode: str) -> Answered:
-        """Answer a hook before calls of the host's own tools."""
-        answered = [await self._before(call, call_id, mode) for call in calls]
+    async def before(
+        self, calls: Sequence[HostCall], call_id: str, mode: str, *, can_correct: bool = False
+    ) -> Answered:
+        """Answer a hook before calls of the host's own tools. can_correct: whether it takes other texts of an edit."""
+        can_correct = can_correct and len(calls) == 1
+        answered = [await self._before(call, call_id, mode, can_correct=can_correct) for call in calls]
         return _joined(answered)
 
-    async def _before(self, call: HostCall, call_id: str, mode: str) -> Answered:
+    async def _before(self, call: HostCall, call_id: str, mode: str, *, can_correct: bool) -> Answered:
         if isinstance(call, ReadCall):
             await self._save(call.path)
             look = partial(before_read, self._files, call, self._service.settings.texts)
@@ -104,7 +111,7 @@ class Companion:
             return Answered(answer=NOTHING)  # the host says what is wrong with the patch
         for edit in edits:
             await self._save(edit.file_path)
-        checks = [await self._checked(edit) for edit in edits]
+        checks = [await self._checked(edit, can_correct=can_correct) for edit in edits]
         refused = next((each for each in checks if each.outcome == "refused"), None)
         if refused is not None:
             proofs = () if refused.read_proof is None else (refused.read_proof,)
@@ -123,13 +130,16 @@ class Companion:
                 answers.append(answer)
                 accepted.add(each.edit.file_path)
         for each in checks:
+            if each.corrected is not None and each.plan is not None:
+                self._corrected[each.edit.file_path] = texts.corrected_text(each.plan.matches)
+                answers.append(Answer(corrected=each.corrected))
             if each.both is not None:
                 self._announce(each.edit, each.both.saved, call_id, is_kept=each.edit.file_path in accepted)
         return Answered(answer=joined(answers))
 
-    async def _checked(self, edit: HostEdit) -> Checked:
+    async def _checked(self, edit: HostEdit, *, can_correct: bool) -> Checked:
         policy = self._service.policy(self.session_id)
-        return await self._service.run_on_disk(lambda: self._guard.check(edit, policy))
+        return await self._service.run_on_disk(lambda: self._guard.check(edit, policy, can_correct=can_correct))
 
     async def _in_editor(self, checked: Checked, mode: str, *, n_files: int) -> Answered:
         """An editor has unsaved text, which the host's own write would not see. R-COMP-18."""
@@ -205,7 +215,8 @@ class Companion:
                 Answered(answer=await self._after_write(write, told.get(write.announced.given_path)))
                 for write in writes
             ]
-            answered.append(Answered(answer=Answer(contexts=await self._problems(writes))))
+            notes = [note for path in told if (note := self._corrected.pop(path, None)) is not None]
+            answered.append(Answered(answer=Answer(contexts=(*notes, *await self._problems(writes)))))
         self._workspace.announced.end(writes)
         return _joined(answered)
 
@@ -345,6 +356,7 @@ class Companion:
 
     def begin_turn(self) -> None:
         self._told.clear()
+        self._corrected.clear()
 
     def end_turn(self) -> None:
         self._workspace.announced.end_session(self.session_id)

@@ -10,10 +10,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fileops.concurrency.cancellation import CancelToken
+from fileops.core.matching.correction import SENTENCES
 from fileops.core.presentation import companion_texts as texts
 from fileops.core.presentation.failures import failure_text
 from fileops.core.presentation.suggestion_texts import texts_of_edit
-from fileops.model.edits import Plan
+from fileops.model.edits import Edit, Plan
 from fileops.model.errors import FileOpsError, ModifiedExternally, NoMatch, NotPermitted, NotRead
 from fileops.model.files import ReadProof, Snapshot
 from fileops.model.internal_errors import PathMoved, Stale
@@ -21,6 +22,7 @@ from fileops.model.requests import EditRequest
 from fileops.model.results import EditResult
 from fileops.model.sessions import SessionName
 from fileops.model.suggestions import Suggestions
+from fileops.service.companion.answers import CorrectedText
 from fileops.service.companion.files import BothTexts, HostFiles, proof_of, shown_text
 from fileops.service.companion.report import HostEdit, Removal
 from fileops.service.edit import EditOperation
@@ -34,7 +36,8 @@ class Checked(Struct, frozen=True, kw_only=True):
     """What was found about one edit.
 
     outcome: "unknown" if the host itself will say what is wrong, and "person" if a person decides. refusal: for the
-    model; read_proof: what it shows, which counts as read. plan: on the present text.
+    model; read_proof: what it shows, which counts as read. plan: on the present text. corrected: the texts of the edit
+    as they are in the file, if its own are not: see `_corrected`.
     """
 
     outcome: Outcome
@@ -43,18 +46,20 @@ class Checked(Struct, frozen=True, kw_only=True):
     plan: Plan | None = None
     refusal: str = ""
     read_proof: ReadProof | None = None
+    corrected: CorrectedText | None = None
 
 
 class EditGuard(Struct, frozen=True, kw_only=True):
-    """Checks edits in worker threads."""
+    """Checks edits in worker threads. literal: the editor without corrections, as the host itself edits."""
 
     files: HostFiles
     editor: EditOperation
+    literal: EditOperation
     freshness: Freshness
     session_id: SessionName
 
-    def check(self, edit: HostEdit, policy: Policy) -> Checked:
-        """Check one edit."""
+    def check(self, edit: HostEdit, policy: Policy, *, can_correct: bool = False) -> Checked:
+        """Check one edit. can_correct: whether the host takes other texts of it."""
         try:
             both = self.files.look(edit.file_path)
         except NotPermitted as error:
@@ -71,6 +76,12 @@ class EditGuard(Struct, frozen=True, kw_only=True):
             plan = None
         if plan is None:
             return Checked(outcome="unknown", edit=edit, both=both)
+        corrected = None
+        if both.editor is None and any(match in SENTENCES for match in plan.matches):
+            corrected = self._corrected(plan) if can_correct else None
+            if corrected is None:
+                return Checked(outcome="unknown", edit=edit, both=both)
+            edit = replace(edit, edits=(Edit(old_string=corrected.old, new_string=corrected.new),))
         if edit.content is not None and plan.rebased is not None:
             # Ours would carry the new text over the changes of others; the host's tool replaces them.
             changed = ModifiedExternally(changed_by=plan.rebased.changed_by, diff_since_read=plan.rebased.diff)
@@ -80,7 +91,7 @@ class EditGuard(Struct, frozen=True, kw_only=True):
         except NotPermitted as error:
             return self._not_permitted(edit, error)
         outcome = "unsaved" if both.editor is not None else "person" if is_asked else "passed"
-        return Checked(outcome=outcome, edit=edit, both=both, plan=plan)
+        return Checked(outcome=outcome, edit=edit, both=both, plan=plan, corrected=corrected)
 
     def refused(self, request: EditRequest, error: NotRead | ModifiedExternally, present: Snapshot) -> Checked:
         """Return the refusal with the present text, as that of our own edit has it."""
@@ -113,7 +124,7 @@ class EditGuard(Struct, frozen=True, kw_only=True):
         if both.present.exists and both.editor is not None:
             return (texts.unseen_text(path, both.editor, tool_prefix),), None
         try:
-            self.editor.planned(replace(request, dry_run=True), None, CancelToken())
+            self.literal.planned(replace(request, dry_run=True), None, CancelToken())
         except (NotRead, ModifiedExternally) as error:
             checked = self.refused(request, error, both.present)
             return (checked.refusal,), checked.read_proof
@@ -143,6 +154,23 @@ class EditGuard(Struct, frozen=True, kw_only=True):
             if not both.present.exists:
                 return None
             raise
+
+    def _corrected(self, plan: Plan) -> CorrectedText | None:
+        """Return the texts of one edit as they are in the file, if its own text can only mean this place.
+
+        The session must know the file as it is. Hosts differ in what they make of CR, so these are left to them.
+        """
+        if len(plan.splices) != 1 or not self.freshness.knows(self.session_id, plan.snapshot):
+            return None
+        (splice,) = plan.splices
+        old, new = plan.snapshot.data[splice.start : splice.end], splice.new
+        is_plain = plan.format.encoding == "utf-8" and b"\r" not in old + new
+        if not old or not is_plain or plan.snapshot.data.count(old) != 1:
+            return None
+        try:
+            return CorrectedText(old=old.decode(), new=new.decode())
+        except UnicodeDecodeError:
+            return None
 
     def _check_removal(self, edit: Removal, both: BothTexts) -> Checked:
         """Refuse to delete or rename a file that has changed since the session read it."""

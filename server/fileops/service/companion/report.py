@@ -71,13 +71,15 @@ class CompanionReport(Struct, frozen=True, kw_only=True):
     """See docs/protocol/companion.md.
 
     mode: the host's permission mode. tool_prefix: of the names of our tools in this host. waiting: of a decision.
-    agent_id, agent_type: of a subagent.
+    agent_id, agent_type: of a subagent. can_correct: whether the host takes other texts of an edit from a hook, before
+    it looks for them in the file.
     """
 
     event: Event
     cwd: str = ""
     mode: str = ""
     tool_prefix: str | None = None
+    can_correct: bool = False
     call_id: str = ""
     agent_id: Annotated[str, Meta(max_length=4096)] = ""
     agent_type: Annotated[str, Meta(max_length=4096)] = ""
