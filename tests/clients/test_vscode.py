@@ -13,6 +13,7 @@ import subprocess
 import sys
 import zipfile
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +22,11 @@ import pytest
 from clients.places import PREFIX, missing
 from clients.protocol_types import TYPESCRIPT, typescript_types
 from fileops.schema import json_schema
+from hosts.connected import CONNECTED, Connected
 from hosts.hosts import Place, codex_at, program
 from hosts.scripted_model import Call, Say, ScriptedModel, serving
-from hosts.test_hosts import running
+from hosts.test_hosts import running, started
+from support import daemon_process
 from support.patience import PATIENCE_S
 from support.release import build_release, file_of
 
@@ -209,6 +212,56 @@ def test_user_reviews_an_edit_of_codex_in_the_workbench(vsix: Path, runs: Path, 
     text, edited = read_by_model
     assert "RATE = 0.95  # not saved yet" in text
     assert "has been updated" in edited
+
+
+@dataclass(frozen=True)
+class EditorsPlace(daemon_process.Place):
+    """The daemon of a workbench. path: its socket. folder: for the state of programs beside it."""
+
+    path: Path
+
+    @property
+    def socket(self) -> Path:
+        return self.path
+
+
+@pytest.mark.parametrize("host", CONNECTED, ids=[host.name for host in CONNECTED])
+def test_user_with_unsaved_text_keeps_and_undoes_what_a_hosts_own_tools_made(
+    host: Connected, vsix: Path, runs: Path, tmp_path: Path
+) -> None:
+    """R-COMP-18"""
+    out = runs / f"companion-{host.name.partition(' ')[0].lower()}-new"
+    environment = {**ENVIRONMENT, "FILEOPS_AGENT": host.name}
+    command = [NODE, "companion.mjs", "new", out, vsix, *(pictures() if host.name == "Codex" else [])]
+    model = ScriptedModel([Say("not begun")])
+    with subprocess.Popen(command, cwd=HERE, env=environment, stdout=subprocess.PIPE, text=True) as story:
+        assert story.stdout
+        said: list[str] = []
+        for line in story.stdout:
+            said.append(line)
+            if line.startswith("READY "):
+                there = json.loads(line.removeprefix("READY "))
+                model = edited_by(host, Path(there["workspace"]), EditorsPlace(tmp_path, Path(there["socket"])))
+    assert story.returncode == 0, "".join([*said, *(result.text for result in model.results)])
+    assert "+RATE = 0.95  # not saved yet" in json.dumps(model.requests[-1].body)
+    assert [result.text.count("Done, although your host shows a refusal") for result in model.results] == [0, 1, 1]
+
+
+def edited_by(host: Connected, project: Path, daemon: EditorsPlace) -> ScriptedModel:
+    """Let a real host with a scripted model edit prices.py twice, by its own tools."""
+    path = project / "prices.py"
+    edits = [
+        ("        return total * 0.95\n", "        return total * RATE\n"),
+        ('    return f"{total:.2f}"\n', '    return f"{total:.2f} EUR"\n'),
+    ]
+    model = ScriptedModel([host.read(path), *(host.edit(path, *edit) for edit in edits), Say("ALL-DONE")])
+    home = daemon.folder / "home"
+    home.mkdir()
+    with serving(model):
+        place = Place(home, project, model.port, daemon=daemon)
+        with started(host.connect(place), place) as (process, log):
+            assert process.wait(2 * PATIENCE_S) == 0, log.read_text("utf-8", "replace")
+    return model
 
 
 def test_extension_is_covered_by_its_runs(vsix: Path, runs: Path) -> None:

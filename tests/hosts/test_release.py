@@ -34,6 +34,7 @@ from hosts.hosts import (
     program,
 )
 from hosts.scripted_model import Call, CallOfHost, Say, ScriptedModel, Step
+from hosts.test_companion import person_at
 from hosts.test_hosts import placed, started
 from support import daemon_process
 from support.patience import PATIENCE_S
@@ -82,7 +83,7 @@ def install_in_claude(dist: Path, place: Place) -> Start:
         run(place, claude, "plugin", "validate", "--strict", folder, environment=environment)
     run(place, claude, "plugin", "marketplace", "add", "./fileops-claude", environment=environment)
     run(place, claude, "plugin", "install", "fileops@fileops", environment=environment)
-    # Edit is allowed as well, so that the hook alone keeps it out.
+    # A person allows its own edits here; else it asks, and nobody is there.
     return claude_print(place, "--allowedTools", "mcp__plugin_fileops_fileops,Edit")
 
 
@@ -93,7 +94,7 @@ def install_in_codex(dist: Path, place: Place) -> Start:
 
 def start_codex_with_plugin(place: Place, marketplace: str) -> Start:
     codex = program("codex", "vendor/*/bin/codex")
-    # A person chooses these once; a plugin cannot. The sandbox may write, so that the hook alone keeps patches out.
+    # A person chooses these once; a plugin cannot.
     shown = '[features.code_mode]\nenabled = false\ndirect_only_tool_namespaces = ["mcp__fileops"]\n'
     settings = f'{CODEX_TOP}sandbox_mode = "workspace-write"\n{shown}{CODEX_TABLES.format(url=place.url)}'
     place.put({"~/.codex/config.toml": settings})
@@ -109,7 +110,9 @@ ALLOWED = '[[rule]]\nmcpName = "fileops"\ntoolName = "*"\ndecision = "allow"\npr
 def install_in_gemini(dist: Path, place: Place) -> Start:
     # A person allows the tools; an extension must not.
     start = gemini_with(
-        place, {"~/.gemini/policies/mine.toml": ALLOWED}, "--output-format", "stream-json", "-p", "Edit"
+        place,
+        {"~/.gemini/policies/mine.toml": ALLOWED},
+        *("--allowed-tools", "replace", "--output-format", "stream-json", "-p", "Edit"),
     )
     gemini = start.arguments[:2]
     unpack(file_of(dist, "linux.fileops-gemini-*.tar.gz"), place.home / "extension")
@@ -120,48 +123,52 @@ def install_in_gemini(dist: Path, place: Place) -> Start:
 
 
 def edit_of_claude(path: Path) -> Step:
-    return CallOfHost("Edit", {"file_path": str(path), "old_string": "hello again", "new_string": "built-in"})
+    return CallOfHost("Edit", {"file_path": str(path), "old_string": "hello again", "new_string": "built-in again"})
 
 
 def edit_of_gemini(path: Path) -> Step:
-    values = {"file_path": str(path), "instruction": "change", "old_string": "hello again", "new_string": "built-in"}
+    values = {
+        "file_path": str(path),
+        "instruction": "change",
+        "old_string": "hello again",
+        "new_string": "built-in again",
+    }
     return CallOfHost("replace", values)
 
 
 @pytest.mark.parametrize(
-    ("install", "own_edit", "refusal"),
+    ("install", "own_edit", "session"),
     [
-        pytest.param(install_in_claude, edit_of_claude, "Use mcp__plugin_fileops_fileops__Edit.", id="claude"),
-        pytest.param(install_in_codex, patch_of_codex, "Use mcp__fileops__Edit.", id="codex"),
-        pytest.param(install_in_gemini, edit_of_gemini, 'Tool "replace" not found', id="gemini"),
+        pytest.param(install_in_claude, edit_of_claude, "claude-code", id="claude"),
+        pytest.param(install_in_codex, patch_of_codex, "codex", id="codex"),
+        pytest.param(install_in_gemini, edit_of_gemini, "gemini", id="gemini"),
     ],
 )
-def test_installed_package_edits_and_keeps_other_edits_out(
+def test_installed_package_records_what_the_hosts_own_tools_write(
     install: Callable[[Path, Place], Start],
     own_edit: Callable[[Path], Step],
-    refusal: str,
+    session: str,
     dist: Path,
     tmp_path: Path,
 ) -> None:
+    """R-COMP-2"""
     path = tmp_path / "project" / "a.txt"
     path.parent.mkdir()
     path.write_text("hello x\nhello again\n", encoding="utf-8")
-    edit = {"file_path": str(path), "old_string": "hello x", "new_string": "hello y"}
-    script = [Call("Read", {"file_path": str(path)}), Call("Edit", edit), own_edit(path), Say("ALL-DONE")]
-    model = ScriptedModel(script)
-    # A shared daemon: only there does a hook know whether the session has our tools.
-    with (
-        daemon_process.place() as daemon,
-        placed(tmp_path, model, daemon=daemon) as place,
-        started(install(dist, place), place) as (process, log),
-    ):
-        process.wait(CONVERSATION_S)
-        output = log.read_text(encoding="utf-8", errors="replace")
-    texts = [result.text for result in model.results]
-    assert len(texts) == 3, output[-3000:]
-    assert "has been updated" in texts[1], texts
-    assert refusal in texts[2]
-    assert path.read_text(encoding="utf-8") == "hello y\nhello again\n"
+    model = ScriptedModel([own_edit(path), Say("ALL-DONE")])
+    with daemon_process.place() as daemon:
+        daemon.start()
+        with (
+            person_at(daemon, path.parent) as editor,
+            placed(tmp_path, model, daemon=daemon) as place,
+            started(install(dist, place), place) as (process, log),
+        ):
+            process.wait(CONVERSATION_S)
+            output = log.read_text(encoding="utf-8", errors="replace")
+            assert path.read_text(encoding="utf-8") == "hello x\nbuilt-in again\n", output[-3000:]
+            (entry,) = editor.log(file_path=path).entries
+            assert entry.evidence == "commit"
+            assert (entry.by.session_id or "").startswith(session)
 
 
 def portable_marketplace(dist: Path, folder: Path) -> Path:

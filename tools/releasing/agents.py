@@ -1,6 +1,7 @@
 """Packages for agent hosts: plugins of Claude Code and Codex, an Agent Plugin, an extension of Gemini CLI, a bundle.
 
-The servers, hooks and rules are those that `fileops-server mcp config` prints (`fileops.mcp.config.documents`). Each
+The servers, hooks and rules are those that `fileops-server mcp config` prints (`fileops.mcp.config.documents`), in its
+default mode. Each
 package starts the `fileops-server` of the PATH, but the bundle (MCPB), which contains the wheel and is run by uv.
 """
 
@@ -10,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
-from fileops.mcp.config.documents import GEMINI_TOOLS, SERVE, TOOLS, JsonDocument, TomlDocument, documents_of, to_json
+from fileops.mcp.config.documents import SERVE, TOOLS, JsonDocument, TomlDocument, documents_of, to_json
 from releasing import wording
 from releasing.archives import write_tar_gz, write_zip
 from releasing.source import Source
@@ -18,6 +19,7 @@ from releasing.source import Source
 DESCRIPTION = "Read and edit files beside people and other agents, without losing a byte of anyone's work"
 AUTHOR = {"name": "The fileops-server developers"}
 KEYWORDS = ["agent", "editing", "files", "mcp", "review"]
+MODE = "companion"  # the default of `mcp config`
 AGENT_PLUGINS = "https://agent-plugins.org/schemas/1.0.0/{}.schema.json"
 REGISTRY = "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json"
 
@@ -96,7 +98,7 @@ def write_server_json(source: Source, dist: Path) -> None:
 
 
 def _claude(source: Source) -> dict[str, bytes]:
-    documents = {document.file: _content(document) for document in documents_of("claude-plugin")}
+    documents = {document.file: _content(document) for document in documents_of("claude-plugin", mode=MODE)}
     documents[".claude-plugin/plugin.json"] = _identity(source)
     entry = {"name": "fileops", "source": "./fileops", "description": DESCRIPTION, "version": source.version}
     marketplace = {
@@ -114,7 +116,7 @@ def _claude(source: Source) -> dict[str, bytes]:
 
 
 def _codex(source: Source) -> dict[str, bytes]:
-    config, hooks = documents_of("codex")
+    config, hooks = documents_of("codex", mode=MODE)
     server = cast("dict[str, Any]", cast("TomlDocument", config).content["mcp_servers"])
     interface = {"displayName": "fileops", "shortDescription": DESCRIPTION, "developerName": AUTHOR["name"]}
     plugin = _identity(source) | {
@@ -150,13 +152,12 @@ def _agent_plugin(source: Source) -> dict[str, bytes]:
 
 def _gemini(source: Source) -> dict[str, bytes]:
     """The files are at the root of the archive, where Gemini CLI looks for them."""
-    content = _content(cast("JsonDocument", documents_of("gemini")[0]))
+    content = _content(cast("JsonDocument", documents_of("gemini", mode=MODE)[0]))
     extension = {
         "name": "fileops",
         "version": source.version,
         "description": DESCRIPTION,
         "mcpServers": content["mcpServers"],
-        "excludeTools": list(GEMINI_TOOLS),
     }
     steps = "mkdir fileops && tar -xzf linux.fileops-gemini-*.tar.gz -C fileops\ngemini extensions install ./fileops"
     return {

@@ -28,7 +28,7 @@ const { out, workbench, page, workspace, socket, file, disk, person } = await op
   },
   isCovered: true,
 });
-const { status, row, focused, tab, palette, pressKeyOf, openFile, goToLine, reasonBox, setWorkspace, shoot, toast } = person;
+const { namedInText, status, row, focused, tab, palette, pressKeyOf, openFile, goToLine, reasonBox, setWorkspace, shoot, toast } = person;
 const MINE = PRICES.replace('What a basket costs', 'What the basket costs');
 const QUIET = { 'files.autoSave': 'off' };
 let claude;
@@ -38,10 +38,6 @@ const list = page.locator('.scm-view');
 const button = (where, label) => where.locator(`a[aria-label^="${label}"]`).first();
 /** VS Code's own bars, which are git's too. */
 const bars = () => page.locator('.editor-instance .dirty-diff-glyph').count();
-
-/** Whether a text stands after a line, where it is no part of the document. */
-const namedInText = name => page.evaluate(wanted => [...document.querySelectorAll('.view-line span')]
-  .some(span => getComputedStyle(span, '::after').content.replaceAll('\u00a0', ' ').includes(wanted)), name);
 
 async function write(agent, basename, ...edits) {
   await agent.call('Read', basename);

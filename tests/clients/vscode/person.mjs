@@ -22,6 +22,9 @@ export function personAt({ page, workspace }, images) {
   const toast = text => page.locator('.notification-toast', { hasText: text });
   /** What the notifications on the screen say. */
   const toasts = () => page.locator('.notification-toast .notification-list-item-message').allInnerTexts();
+  /** Whether a text stands after a line, where it is no part of the document. */
+  const namedInText = name => page.evaluate(wanted => [...document.querySelectorAll('.view-line span')]
+    .some(span => getComputedStyle(span, '::after').content.replaceAll('\u00a0', ' ').includes(wanted)), name);
   const focused = () => page.evaluate(() => {
     const group = document.activeElement?.closest('.editor-group-container');
     return group?.querySelector('.tab.active')?.textContent ?? '';
@@ -99,5 +102,5 @@ export function personAt({ page, workspace }, images) {
     }
   }
 
-  return { reasonBox, tab, waiting, status, row, proposal, titleButton, focused, pressKeyOf, palette, openFile, goToLine, setWorkspace, click, shoot, toast, toasts };
+  return { namedInText, reasonBox, tab, waiting, status, row, proposal, titleButton, focused, pressKeyOf, palette, openFile, goToLine, setWorkspace, click, shoot, toast, toasts };
 }
