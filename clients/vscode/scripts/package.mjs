@@ -12,6 +12,9 @@ const node = (script, ...args) => execFileSync(process.execPath, [script, ...arg
 
 fs.rmSync(path.join(here, 'dist'), { recursive: true, force: true });
 fs.copyFileSync(path.join(here, '../../LICENSE'), path.join(here, 'LICENSE.txt'));
+for (const name of ['vscode-changes', 'vscode-waiting'].flatMap(picture => [`${picture}-dark.png`, `${picture}-light.png`])) {
+  fs.copyFileSync(path.join(here, '../../docs/images', name), path.join(here, 'media/walkthrough', name)); // the guide's
+}
 node('node_modules/typescript/bin/tsc', '--noEmit');
 node('node_modules/typescript/bin/tsc', '-p', 'tsconfig.types.json');
 node('esbuild.mjs', '--production');

@@ -6,6 +6,7 @@ import * as path from 'node:path';
 import * as vscode from 'vscode';
 import type { UnkeptList } from './changes/list';
 import { counted } from './changes/targets';
+import { connectHost } from './daemon/connect';
 import type { Daemon } from './daemon/daemon';
 import type { ApprovalMode, Session } from './protocol';
 import { clock, inOneLine, ownName } from './ui/labels';
@@ -48,9 +49,14 @@ export class Agents implements vscode.Disposable {
     ];
   }
 
-  /** Attached ones come first, then those that were active last. */
+  /** Those of this project. Attached ones come first, then those that were active last. */
   get all(): readonly Session[] {
-    return this.#sessions;
+    return this.#sessions.filter(({ in_folders }) => in_folders !== false);
+  }
+
+  /** Whether one of this project is attached. */
+  get hasAgent(): boolean {
+    return this.all.some(({ connected }) => connected);
   }
 
   /** For people: its label, or what an agent of this window calls itself; its host if it was never listed. */
@@ -75,6 +81,7 @@ export class Agents implements vscode.Disposable {
     for (const session of sessions) this.#labels.set(session.session_id, session.label);
     this.#sessions = [...sessions].sort((a, b) => Number(b.connected) - Number(a.connected) || b.last_seen - a.last_seen);
     this.#changed.fire();
+    void vscode.commands.executeCommand('setContext', 'fileops.hasAgent', this.hasAgent);
     this.#look(undefined); // a change may arrive before the name of its session
   }
 
@@ -82,10 +89,26 @@ export class Agents implements vscode.Disposable {
   async pick(history: (sessionId: string) => Promise<void>): Promise<void> {
     const { sharing } = this.daemon;
     if (sharing.kind === 'private') return void vscode.window.showInformationMessage(`Fileops: this window has a private daemon, without agents of other programs. ${sharing.reason ?? ''}`.trim());
-    if (this.#sessions.length === 0) return void vscode.window.showInformationMessage('Fileops: no agent is attached. `fileops-server mcp config HOST` prints what an agent’s host needs.');
-    const items = await Promise.all(this.#sessions.map(async session => ({ ...this.#itemOf(session), detail: await this.#staleOf(session), session })));
-    const chosen = await vscode.window.showQuickPick(items, { title: 'Agents', placeHolder: 'Choose one to ask, follow or look at', matchOnDescription: true });
-    if (chosen) await this.#pickFor(chosen.session, history);
+    const present = await Promise.all(this.all.map(async session => ({
+      ...this.#itemOf(session), detail: await this.#staleOf(session), act: () => this.#pickFor(session, history),
+    })));
+    const items = [...present, ...await this.#earlier(history)];
+    const connect = { label: '$(add) Connect an Agent…', description: '', act: () => connectHost(this.daemon) };
+    if (items.length === 0) return connect.act();
+    const chosen = await vscode.window.showQuickPick([...items, ...(this.hasAgent ? [] : [connect])], { title: 'Agents', placeHolder: 'Choose one to ask, follow or look at', matchOnDescription: true });
+    await chosen?.act();
+  }
+
+  /** Agents with turns in the folders of this window that the daemon has forgotten: they left some time ago. */
+  async #earlier(history: (sessionId: string) => Promise<void>): Promise<{ label: string; description: string; act: () => Promise<void> }[]> {
+    if (!this.daemon.can('fileops/turns')) return [];
+    const roots = (vscode.workspace.workspaceFolders ?? []).map(({ uri }) => uri.fsPath);
+    const turns = (await Promise.all(roots.map(root => this.daemon.request('fileops/turns', { root, limit: NAMED_TURNS })))).flatMap(answer => answer.turns);
+    const listed = new Set(this.#sessions.map(({ full_name }) => full_name));
+    const last = new Map(turns.sort((a, b) => a.began - b.began).filter(({ session_id }) => !listed.has(session_id)).map(turn => [turn.session_id, turn]));
+    return [...last.values()].sort((a, b) => b.began - a.began).map(({ session_id, label, began }) => ({
+      label: `$(debug-disconnect) ${inOneLine(label)}`, description: `left · ${clock(began)}`, act: () => history(session_id),
+    }));
   }
 
   #itemOf({ session_id, host, connected, approval_mode, n_reads, n_edits, last_seen }: Session): { label: string; description: string } {

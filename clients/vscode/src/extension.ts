@@ -75,7 +75,7 @@ export function activate(context: vscode.ExtensionContext): FileopsApi {
   const agents = new Agents(daemon, list, sessionId => own.has(sessionId));
   const changes = new AgentChanges(before, reviews, actions, agents, context.workspaceState);
   const turns = new Turns(daemon, list, panes, (rewindId, what) => actions.offerRedo(rewindId, what));
-  const history = new History(daemon, panes, agents);
+  const history = new History(daemon, panes, agents, actions);
   const ask = new AskSwitch(daemon);
   const status = new Status(daemon, reviews, agents, list, here, actions, ask);
 

@@ -177,7 +177,7 @@ export function daemonSuite(): void {
       fs.chmodSync(fake, 0o755);
       await under({ interpreter: fake }, async () => {
         await until(() => api.state === 'failed', 'it fails');
-        assert.match(insides.daemon.problem, /python3 -m venv \.venv && \.venv\/bin\/pip install -q \.”/);
+        assert.match(insides.daemon.problem, /pipx install '\/path\/to\/fileops-server\[review\]'/);
         assert.doesNotMatch(insides.daemon.problem, /pip install fileops-server/);
       });
     });

@@ -37,7 +37,7 @@ export function historySuite(): void {
       assert.ok(entries.some(e => e.diff.includes('+LINE 9')));
     });
 
-    const entryOf = async (path: string, id: string) => (await api.history({ file_path: path })).find(({ edit_id }) => edit_id === id)!;
+    const entryOf = async (path: string, id: string) => (await api.request('fileops/log', { file_path: path })).entries.find(({ edit_id }) => edit_id === id)!;
 
     it('shows the diff of an edit, and nothing of it is left when it is closed', async () => {
       const { path, edit } = await edited();

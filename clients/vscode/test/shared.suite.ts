@@ -141,7 +141,8 @@ export function sharedSuite(): void {
       assert.equal(entry!.session_id, session.session_id);
       await insides.list.settled;
       assert.deepEqual(insides.list.changesOf(path, ''), [], 'what was accepted is not to be kept');
-      await insides.history.undoEntry(entry!);
+      const recorded = (await insides.history.entries(session.session_id)).find(({ edit_id }) => edit_id === entry!.edit_id);
+      await insides.history.undoEntry(recorded!);
       assert.equal(disk(path), 'a = 1\nb = 2\n');
     });
 

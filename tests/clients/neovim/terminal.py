@@ -7,7 +7,7 @@ and rendered by Chromium; a moving one is an SVG.
 import html
 import re
 import subprocess
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -139,7 +139,7 @@ class Style:
 
     def colours(self, page: "Page") -> tuple[str, str]:
         """Return the colours of the text and of what is behind it."""
-        front, back = self.foreground or page.foreground, self.background or page.background
+        front, back = page.foreground_of(self.foreground), self.background or page.background
         return (back, front) if self.reverse else (front, back)
 
     def css(self, page: "Page") -> str:
@@ -152,14 +152,22 @@ class Style:
 
 @dataclass(frozen=True, kw_only=True)
 class Page:
-    """The colours of a cell that names none."""
+    """The colours of a cell that names none.
+
+    shades: what a light theme of a terminal shows in place of the basic colours, which are hard to read on it.
+    """
 
     foreground: str
     background: str
+    shades: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    def foreground_of(self, colour: str) -> str:
+        return self.shades.get(colour, colour) or self.foreground
 
 
 DARK = Page(foreground="#e0e2ea", background="#14161b")
-LIGHT = Page(foreground="#14161b", background="#e0e2ea")
+SHADES = {"#cdcd00": "#7a5c00", "#00cd00": "#116329", "#cd0000": "#a40e26", "#00cdcd": "#0b5a73"}
+LIGHT = Page(foreground="#14161b", background="#e0e2ea", shades=SHADES)
 
 _BASIC = ("000000", "cd0000", "00cd00", "cdcd00", "0000ee", "cd00cd", "00cdcd", "e5e5e5",
           "7f7f7f", "ff0000", "00ff00", "ffff00", "5c5cff", "ff00ff", "00ffff", "ffffff")  # fmt: skip

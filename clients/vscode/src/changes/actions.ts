@@ -72,6 +72,14 @@ export class UnkeptActions implements vscode.Disposable {
     this.offerRedo(rewind_id, what, n > 0 ? ` In ${counted(n, 'place')} the text was changed again; it stays.` : '');
   }
 
+  /** Entries of the record, kept or not. */
+  async undoEntries(entry_ids: readonly string[], what: string): Promise<void> {
+    const result = await this.#rewind({ entry_ids: [...entry_ids] }, what, `the undo of ${what}`);
+    const { rewind_id, conflicts } = result?.details ?? {};
+    const n = conflicts?.length ?? 0;
+    if (result?.status === 'success') this.offerRedo(rewind_id, what, n > 0 ? ` In ${counted(n, 'place')} the text was changed again; it stays.` : '');
+  }
+
   /** Says what was undone. left: what was not. */
   offerRedo(rewindId: string | null | undefined, what: string, left = ''): void {
     if (!rewindId) return;
@@ -110,7 +118,7 @@ export class UnkeptActions implements vscode.Disposable {
     return undefined;
   }
 
-  async #rewind(target: { change_ids: string[]; reason?: string } | { rewind_id: string }, what: string, act: string): Promise<ToolResult<RewindDetails> | undefined> {
+  async #rewind(target: { change_ids: string[]; reason?: string } | { entry_ids: string[] } | { rewind_id: string }, what: string, act: string): Promise<ToolResult<RewindDetails> | undefined> {
     const result = await this.#answered(what, () => this.list.daemon.request('fileops/rewind', { ...target, approved: true }), act) as ToolResult<RewindDetails> | undefined;
     if (result?.status === 'error') void vscode.window.showWarningMessage(`Fileops: nothing was undone. ${result.error?.message ?? ''}`.trim());
     this.list.refresh();

@@ -19,10 +19,9 @@ import * as vscode from 'vscode';
 
 const run = promisify(execFile);
 
-/** What a person can do if none was found: as in the README, because no package index has fileops-server. */
-export const INSTALL_BY_HAND =
-  'Install fileops-server from a copy of its sources: run “python3 -m venv .venv && .venv/bin/pip install -q .” in it, '
-  + 'and set fileops.path to the .venv/bin/fileops-server there.';
+/** What a person can do if none was found: as everywhere, because no package index has fileops-server. */
+export const INSTALL_COMMAND = "pipx install '/path/to/fileops-server[review]'";
+export const INSTALL_BY_HAND = `Install it from a copy of its sources: ${INSTALL_COMMAND}. Then choose Restart.`;
 
 export const MIN_PYTHON: readonly [number, number] = [3, 11];
 const PROBE_TIMEOUT_MS = 15_000; // a cold interpreter on a busy machine; longer means it hangs

@@ -7,6 +7,7 @@ import type { ChangesHere } from '../changes/here';
 import type { UnkeptList } from '../changes/list';
 import { counted } from '../changes/targets';
 import type { Daemon } from '../daemon/daemon';
+import { INSTALL_COMMAND } from '../daemon/locate';
 import type { WatcherHealthParams } from '../protocol';
 import type { Reviews } from '../review/queue';
 import { literally } from './labels';
@@ -65,7 +66,7 @@ export class Status implements vscode.Disposable {
     if (state !== 'running') return [];
     const names = this.agents.all.filter(session => session.connected).map(session => this.agents.nameOf(session.session_id));
     const attached = sharing.kind === 'private' ? `A private daemon, as the shared one could not be used: ${sharing.reason ?? ''}`
-      : names.length > 0 ? `Attached: ${names.join(', ')}` : 'No agent is attached.';
+      : names.length > 0 ? `Attached: ${names.join(', ')}` : 'No agent of this project is attached: click to connect one.';
     return [
       ...(this.ask.label === undefined ? [] : [this.ask.label]), attached, ...(versionNote ? [versionNote] : []),
       ...(server ? [`fileops-server ${server.version ?? ''}, found by: ${server.origin}`] : []),
@@ -115,11 +116,12 @@ export class Status implements vscode.Disposable {
         { label: '$(discard) Undo the Last Keep', description: lastKept ?? '', act: () => this.actions.undoKeep() },
         separator,
         { label: '$(shield) Ask Before Each Edit', description: this.ask.label ?? '', act: run('ask') },
-        { label: '$(plug) Agents…', act: run('showAgents') },
+        { label: this.agents.hasAgent ? '$(plug) Agents…' : '$(plug) Agents… or Connect One', act: run('showAgents') },
         { label: '$(history) History…', act: run('showHistory') },
         { label: '$(debug-step-back) Undo a Turn…', act: run('restore') },
         separator,
       ] : []),
+      ...(this.daemon.state === 'failed' ? [{ label: '$(copy) Copy the Install Command', description: INSTALL_COMMAND, act: () => vscode.env.clipboard.writeText(INSTALL_COMMAND) }] : []),
       { label: '$(output) Show Log', act: run('showLog') },
       { label: '$(debug-restart) Restart', act: run('restart') },
     ], { title: `Agent Changes: ${this.#say()[1]}`, placeHolder: 'What to do' });
