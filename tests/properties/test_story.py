@@ -212,7 +212,8 @@ def test_event_is_undone_at_all_places_or_listed(seed: int) -> None:
     after = undo.vector(len(game.story.entry_ids))
     for span in after:
         undone = game.events["ann"] - left
-        assert span.removers or span.writer not in undone
+        is_line_end = game.story.texts.of(span) == b"\n"  # it may stay, for a line of others that needs it
+        assert span.removers or span.writer not in undone or is_line_end
         assert undone.isdisjoint(span.removers)
 
 

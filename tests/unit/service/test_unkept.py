@@ -59,11 +59,23 @@ async def test_place_has_what_an_editor_draws(recording: Recording) -> None:
 ADDED = OLD.replace(b"two\n", b"two\nalpha beta\ngamma delta\nepsilon zeta\n")
 
 
+async def test_whole_line_that_a_person_writes_in_a_change_stays_when_that_is_undone(recording: Recording) -> None:
+    """R-KEEP-3, R-REW-4."""
+    path = "/w/c"
+    recording.bench.disk.put(path, OLD)
+    recording.write(path, ADDED, AGENT)
+    recording.write(path, ADDED.replace(b"gamma delta\n", b"gamma delta\nmy own line\n"), PERSON)
+    changes = (await _file(recording, path)).changes
+    assert [(change.start_line, change.end_line, change.undoable) for change in changes] == [(3, 4, True), (6, 6, True)]
+    result = await recording.rewind("session_id", "agent")
+    assert (result.n_undone, result.n_left) == (1, 0)
+    assert recording.bench.on_disk(path) == OLD.replace(b"two\n", b"two\nmy own line\n")
+
+
 @pytest.mark.parametrize(
     ("before", "written", "typed", "lines", "removed", "overlap"),
     [
         (OLD, ADDED, ADDED.replace(b"delta", b"deltas"), (3, 5), "", 4),
-        (OLD, ADDED, ADDED.replace(b"gamma delta\n", b"gamma delta\nmy own line\n"), (3, 6), "", 5),
         (OLD, ADDED.replace(b"two\n", b""), ADDED.replace(b"two\n", b"").replace(b"delta", b"d"), (2, 4), "two\n", 3),
         (None, ADDED, ADDED.replace(b"delta", b"deltas"), (1, 8), "", 4),
         (b"f(a, b)\n", b"f(a, b, key=1)\n", b"f(a, b, key=12)\n", (1, 1), "f(a, b)\n", 1),

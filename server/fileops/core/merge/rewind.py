@@ -1,11 +1,14 @@
 """Rewinds one author's part of one file that others changed in between. Pure.
 
 The changes are undone together (undo.py), which keeps every word of the changes between and after them. If that leads
-to a conflict, their places are tried in ever smaller groups, newest first. What works is undone; the rest is left alone
-and listed. Nothing is guessed.
+to a conflict, what can be undone is read off the story of the file (core/story). What is left is listed. Nothing is
+guessed.
+
+If the file was created or deleted since, or its story is not exact, the places of the changes are tried in ever smaller
+groups, newest first.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import chain, pairwise
 
 from msgspec import Struct
@@ -14,10 +17,11 @@ from msgspec.structs import replace
 from fileops.core.diff.contents import is_of_word, splices_between, words_of
 from fileops.core.merge.rewind_cells import StepContents, is_notebook, rewind_cells
 from fileops.core.merge.texts import ContentOf, StepTexts
-from fileops.core.merge.undo import Undone, undo_edits
-from fileops.core.text import detect_format, line_end, line_start, split_lines
+from fileops.core.merge.undo import MAX_COMPARED_BYTES, Undone, line_ranges, undo_edits
+from fileops.core.story.story import story_of
+from fileops.core.text import detect_format, is_binary, line_end, line_start, split_lines
 from fileops.model.digest import content_digest
-from fileops.model.edits import LineRange, Splice
+from fileops.model.edits import LineRange, Span, Splice
 from fileops.model.errors import UndoConflict
 from fileops.model.files import TextFormat
 from fileops.model.rewind import FileStep
@@ -28,6 +32,7 @@ MAX_TRIES = 128
 MAX_TRIED_BYTES = 32 << 20  # of contents that all tries compare together; about 2 s
 MIN_TRIES = 8
 MAX_PLACES = 12  # of one change that are tried on their own; if it has more, neighbours are tried together
+MAX_TOLD_BYTES = 256 << 20  # of all contents of a file together, whose story is told for a rewind; about 2 s
 MAX_STEPS = 512  # from the oldest change on; with more of them, whole contents are compared and not each step
 
 
@@ -64,17 +69,20 @@ def rewind_file(
     present: bytes | None,
     content_of: ContentOf,
     cancelled: Collection[str] = (),
+    undoes: Mapping[str, Collection[str]] | None = None,
+    tool_edits: Collection[str] = (),
 ) -> Rewound:
     """Undo the chosen steps of one file, which are given oldest first.
 
     content_of: the content with a digest, None if it is not known. cancelled: steps that cancel each other out, such as
     an earlier rewind and its redo. They are undone as well, which changes nothing by itself, so that they do not count
-    as changes of others to the text of the chosen ones.
+    as changes of others to the text of the chosen ones. undoes, tool_edits: see story_of.
     """
     ours = tuple(step.step_id for step in reversed(steps) if step.step_id in chosen)
     if not ours:
         return Rewound(content=present, undone=())
-    steps, texts = _without_detours(steps, cancelled), StepTexts(content_of)
+    history, texts = steps, StepTexts(content_of)
+    steps = _without_detours(steps, cancelled)
     first = next(n for n, step in enumerate(steps) if step.step_id in chosen or step.step_id in cancelled)
     steps = steps[first:]
     has_splices = all(step.reverse is not None for step in steps if step.step_id in chosen)
@@ -88,6 +96,9 @@ def rewind_file(
     conflict = whole if isinstance(whole, UndoConflict) else UndoConflict()
     if present is not None and is_notebook(present):
         return _by_cells(steps, chosen, present, texts, ours, conflict)
+    by_story = _by_story(history, {*chosen, *cancelled}, ours, present, texts, undoes or {}, tool_edits)
+    if by_story is not None:
+        return replace(by_story, conflict=conflict) if by_story.left else by_story
     parts = [
         part
         for step in steps
@@ -95,6 +106,48 @@ def rewind_file(
     ]
     by_parts = _by_parts(_Trial(parts, present, texts), chosen, cancelled, ours)
     return replace(by_parts, conflict=conflict) if by_parts.left else by_parts
+
+
+def _by_story(
+    steps: Sequence[FileStep],
+    undone: Collection[str],
+    ours: Sequence[str],
+    present: bytes | None,
+    texts: StepTexts,
+    undoes: Mapping[str, Collection[str]],
+    tool_edits: Collection[str],
+) -> Rewound | None:
+    """Undo what can be undone by the story of the file; None if that is not known for certain.
+
+    What others typed is theirs here, even if the chosen steps had written the same at another place.
+
+    Args: steps: of the whole history. undone: the chosen steps, and those that cancel each other out.
+    """
+    steps = steps[next(n for n, step in enumerate(steps) if step.step_id in undone) :]
+    if present is None or len(steps) > MAX_STEPS or len(steps) * len(present) > MAX_TOLD_BYTES:
+        return None
+    if len(present) > MAX_COMPARED_BYTES or is_binary(present, detect_format(present)):
+        return None
+    if any(step.kind != "modify" for step in steps):
+        return None
+    story = story_of(steps, present, texts, undoes, tool_edits=tool_edits, own=ours, has_donors=False)
+    if not story.is_exact or not set(ours).issubset(story.entry_ids):
+        return None
+    undo = story.undo(story.events_of({step_id for step_id in undone if step_id in ours or not undoes.get(step_id)}))
+    left, done = list[PlaceLeft](), set[str]()
+    for cluster in undo.clusters:
+        step_id = story.entry_ids[cluster.event] or ""
+        if cluster.why is None:
+            done.add(step_id)
+        elif step_id in ours:
+            left.append(PlaceLeft(step_id, line_ranges(present, (Span(cluster.start, cluster.end),))))
+    left_ids = {place.entry_id for place in left}
+    return Rewound(
+        content=undo.content(),
+        undone=tuple(own for own in ours if own not in left_ids),
+        left=tuple(sorted(left, key=lambda place: ours.index(place.entry_id))),
+        partly=frozenset(left_ids & done),
+    )
 
 
 def _is_usable(content: bytes | None) -> bool:

@@ -62,7 +62,7 @@ def undo_edits(
         except _Conflict as conflict:
             places, seen = conflict.places, conflict.content
             places = map_spans(places, seen, present) if seen is not None and present is not None else ()
-            raise UndoConflict(ranges=_lines(present, places), explanation=conflict.reason) from None
+            raise UndoConflict(ranges=line_ranges(present, places), explanation=conflict.reason) from None
         splices = splicing.compose(splices, step)
     if present is not None and current is not None:
         splices = splicing.effective(present, splices)
@@ -272,7 +272,8 @@ def current_ranges(reverse: Sequence[Splice], base: bytes, present: bytes) -> tu
     return map_spans([Span(splice.start, splice.end) for splice in reverse], base, present)
 
 
-def _lines(data: bytes | None, places: Sequence[Span]) -> tuple[LineRange, ...]:
+def line_ranges(data: bytes | None, places: Sequence[Span]) -> tuple[LineRange, ...]:
+    """Return the lines of each place of a content."""
     if data is None:
         return ()
     fmt = detect_format(data)

@@ -42,6 +42,11 @@ class Span(Struct, frozen=True, gc=False):
         """All events that have an effect on it."""
         return {self.writer, *(event for event, _ in self.effects)}
 
+    def was_there(self, event: int) -> bool:
+        """Return whether the content had it just before an event."""
+        earlier = [effect for effect in self.effects if effect[0] < event]
+        return self.writer < event and not _removers(self.writer, earlier)
+
     def part(self, start: int, stop: int) -> "Span":
         """Return its bytes from one offset to another, counted from its start."""
         n_bytes = 0 if self.removers else stop - start

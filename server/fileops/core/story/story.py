@@ -63,13 +63,17 @@ class _Lines:
 class Story:
     """All contents of one file up to the present one. Events are numbered from 1; 0 is what is older."""
 
-    def __init__(self, first: bytes) -> None:
-        self.data = first
+    def __init__(self, first: bytes, *, has_donors: bool = True) -> None:
+        """Args: has_donors: whether a new content may have text of any known one; else only of the present one."""
+        self.data, self._has_donors = first, has_donors
         self.vector: Vector = (Span.written(OLDER, 0, len(first)),) if first else ()
         self.texts = Texts()
         self.texts.add(first)
         self.entry_ids: list[str | None] = [None]  # of each event; None if it is not recorded
         self.undos = set[int]()
+        self.is_exact = (
+            True  # False if an undo led elsewhere than its effects, so that where its text belongs is a guess
+        )
         self._digests = [content_digest(first)]  # of the content after each event
         self._known: dict[bytes, Vector] = {}  # by digest, the newest last
         self._n_known_spans = 0
@@ -150,22 +154,36 @@ class Story:
         if undone:  # even if the content stays, some of its text may not come back any more
             present = self._undone(frozenset(undone), data, event)
             content = self.texts.content(present)
+            self.is_exact = self.is_exact and data == content
         if data == content:
             return Aligned(present, ())
         # A file without text has no other text than what this event leaves of it.
         known = None if writes or not data else self._known.get(content_digest(data))
+        if known is not None and is_own:
+            known = self._own(known, data, event)
         if known is not None:
-            return Aligned(moved(self.vector, known, event) if is_own else known, ())
+            return Aligned(known, ())
         if undone:  # where it puts what it brings back is its own affair
             present = reordered(present, data, self.texts)
             splices = splices_by_words([self.texts.of(span) for span in present if not span.removers], data)
         elif splices is None or splicing.apply(content, splices) != data:
-            splices = splices_between(content, data, detect_format(content or data))
+            splices = _line_by_line(splices_between(content, data, detect_format(content or data)), content)
         aligned = applied(present, splices, event, self.texts, writes=writes, is_own=is_own)
-        if writes or not (aligned.n_written(data) or parents):
+        if writes or not self._has_donors or not (aligned.n_written(data) or parents):
             return aligned
         best = self._best(present, data, event, aligned, splices, parents)
-        return Aligned(moved(self.vector, best.vector, event), best.written) if is_own and best is not aligned else best
+        if not is_own or best is aligned:
+            return best
+        own = self._own(best.vector, data, event)
+        return aligned if own is None else Aligned(own, best.written)
+
+    def _own(self, vector: Vector, data: bytes, event: int) -> Vector | None:
+        """Return a vector of the new content, with all that differs from the present one as the event's own change.
+
+        None if text is at other places in the two: there is no one order then.
+        """
+        own = moved(self.vector, vector, event)
+        return own if self.texts.content(own) == data else None
 
     def _undone(self, undone: frozenset[int], data: bytes, event: int) -> Vector:
         """Return the vector after an undo that led to this content, or to one like it."""
@@ -253,6 +271,26 @@ class Story:
             self._n_known_spans -= len(self._known.pop(next(iter(self._known))))
 
 
+def _line_by_line(splices: Sequence[Splice], content: bytes) -> list[Splice]:
+    """Return the splices, those of many lines refined line by line if they replace each line by one line.
+
+    Only then is it known what became of each of these lines. Args: content: before the splices.
+    """
+    result: list[Splice] = []
+    fmt = TextFormat(encoding=detect_format(content).encoding)
+    for splice in splices:
+        old, new = split_lines(content[splice.start : splice.end], fmt), split_lines(splice.new, fmt)
+        if len(old) != len(new) or len(old) < 2:
+            result.append(splice)
+            continue
+        start = splice.start
+        for line, other in zip(old, new, strict=True):
+            parts = splices_between(line, other, fmt)
+            result += (Splice(start + part.start, start + part.end, part.new) for part in parts)
+            start += len(line)
+    return result
+
+
 def _n_changed(splices: Sequence[Splice]) -> int:
     return sum(splice.end - splice.start + len(splice.new) for splice in splices)
 
@@ -266,14 +304,15 @@ def story_of(
     tool_edits: Collection[str] = (),
     own: Collection[str] = (),
     parents: Mapping[str, Collection[bytes]] | None = None,
+    has_donors: bool = True,
 ) -> Story:
     """Return the story up to the present content. While there is no file, its content is empty.
 
     steps: oldest first. undoes: for steps that are undos, the steps that they undid. tool_edits: what these inserted is
-    their own. own, parents: by step, see Story.go_to. What a step wrote whose contents are not both
-    known belongs to nobody.
+    their own. own, parents: by step, see Story.go_to. has_donors: see Story. What a step wrote whose contents are not
+    both known belongs to nobody.
     """
-    story = Story((texts.before(steps[0]) or b"") if steps else present)
+    story = Story((texts.before(steps[0]) or b"") if steps else present, has_donors=has_donors)
     for step in steps:
         if step.before is not None and step.before != story.digest:  # an unrecorded change came before
             before = texts.before(step)

@@ -13,13 +13,13 @@ from msgspec import Struct
 
 from fileops.core.diff.contents import is_of_word, words_of
 from fileops.core.story.spans import Span, Texts, Vector
-from fileops.core.text import detect_format, newline_of, split_lines
+from fileops.core.text import detect_format, newline_of, return_of, split_lines
 from fileops.model.files import TextFormat
 
 # replaced: others wrote in place of what it wrote. removed: others removed all that it had written in place of what
 # would come back. typed: others typed exactly where it only removed something. divided: others wrote in the middle of
-# its insertion. doubled: others moved a word that would come back. glued: two words would touch. moved: its other half,
-# the same text at another place, is left.
+# its insertion, and not whole lines. doubled: others moved a word that would come back. glued: two words would touch.
+# moved: its other half, the same text at another place, is left.
 WhyLeft = Literal["replaced", "removed", "typed", "divided", "doubled", "glued", "moved"]
 
 # What becomes of a span: it stays; it stays away; it goes; it returns; others removed it before it could go.
@@ -79,11 +79,29 @@ class Undo:
         if self._before is not None:
             return self._before
         fates = self._fates()
-        return b"".join(text for text, fate in zip(self._texts, fates, strict=True) if fate in {"stays", "returns"})
+        ends = self._line_ends(fates)
+        parts = list[bytes]()
+        for n, (text, fate) in enumerate(zip(self._texts, fates, strict=True)):
+            if fate in {"stays", "returns"}:
+                parts.append(text)
+            elif n in ends:
+                parts.append(text[slice(*ends[n])])
+        return b"".join(parts)
 
     def vector(self, event: int) -> Vector:
         """Return the vector of that content, if the undo is this event."""
-        return tuple(span.cancelled(event, self._undone_events(n, span)) for n, span in enumerate(self._spans))
+        ends, spans = self._line_ends(self._fates()), list[Span]()
+        for n, span in enumerate(self._spans):
+            undone = self._undone_events(n, span)
+            if n not in ends:
+                spans.append(span.cancelled(event, undone))
+                continue
+            start, stop = ends[n]
+            parts = span.part(0, start), span.part(start, stop), span.part(stop, span.n_bytes)
+            spans += (
+                part if part is parts[1] else part.cancelled(event, undone) for part in parts if part.start < part.stop
+            )
+        return tuple(spans)
 
     # --- clusters ----------------------------------------------------------------------------------------------
 
@@ -102,11 +120,14 @@ class Undo:
             at += span.n_bytes
 
     def _has_line_between(self, event: int, start: int, stop: int, newline: bytes) -> bool:
-        """Return whether the event left a line alone between two spans, as the content was then."""
-        n_ends = 0 if self._texts[start].endswith(newline) else -1
+        """Return whether the event left a line alone between two spans, as the content was then.
+
+        If it wrote and removed no end of a line there, the end of one is enough: it changed each line on its own.
+        """
+        are_in_lines = not any(newline in self._texts[n] for n in (start, stop))
+        n_ends = 0 if are_in_lines or self._texts[start].endswith(newline) else -1
         for n in range(start + 1, stop):
-            span = self._spans[n]
-            if span.writer < event and not any(removal < event for removal in span.removers):
+            if self._spans[n].was_there(event):
                 n_ends += self._texts[n].count(newline)
                 if n_ends > 0:
                     return True
@@ -205,15 +226,17 @@ class Undo:
         return False
 
     def _leave_divided(self, fates: Sequence[Fate]) -> bool:
-        is_new, last, theirs = False, -1, 0
+        newline, is_new, last = newline_of(self._fmt), False, -1
+        theirs, text = 0, b""  # what others wrote since the last span of an insertion
         for n, span in enumerate(self._spans):
             if self._is_undone(span.writer, n):
                 ours = self._spans[last]
-                if last >= 0 and theirs > span.writer == ours.writer and ours.stop == span.start:
+                is_in_middle = last >= 0 and theirs > span.writer == ours.writer and ours.stop == span.start
+                if is_in_middle and not (self._texts[last].endswith(newline) and text.endswith(newline)):
                     is_new = self._leave(n, (span.writer,), "divided") or is_new
-                last, theirs = n, 0
+                last, theirs, text = n, 0, b""
             elif fates[n] == "stays":
-                theirs = max(theirs, span.writer)
+                theirs, text = max(theirs, span.writer), self._texts[n]
         return is_new
 
     def _leave_doubled(self, fates: Sequence[Fate]) -> bool:
@@ -235,35 +258,72 @@ class Undo:
         return is_new
 
     def _leave_glued(self, fates: Sequence[Fate]) -> bool:
-        is_new, last = False, -1
-        for n, span in enumerate(self._spans):
-            if fates[n] not in {"stays", "returns"} or span.start == span.stop:
+        is_new = False
+        for one, other in self._joints(fates):
+            if not self._are_words(one, other) or self._line_end_between(one, other, fates):
                 continue
-            is_changed = last >= 0 and ("returns" in (fates[n], fates[last]) or "goes" in fates[last + 1 : n])
-            if is_changed and self._is_glued(last, n):
-                for m in range(last, n + 1):
-                    if fates[m] in {"goes", "returns"}:
-                        is_new = self._leave(m, self._spans[m].events, "glued") or is_new
-            last = n
+            for m in range(one, other + 1):
+                if fates[m] in {"goes", "returns"}:
+                    is_new = self._leave(m, self._spans[m].events, "glued") or is_new
         return is_new
 
-    def _is_glued(self, one: int, other: int) -> bool:
-        """Return whether two words would touch that were never side by side."""
-        text = self._texts[one]
-        if not is_of_word(text, len(text) - self._fmt.unit_bytes, self._fmt):
+    def _joints(self, fates: Sequence[Fate]) -> Iterator[tuple[int, int]]:
+        """Yield the spans that the undo brings side by side, and that never were: before and behind the joint.
+
+        The number after the last span is the end of the content, and always counts as a joint.
+        """
+        last = -1
+        for n, fate in enumerate((*fates, "stays")):
+            if fate not in {"stays", "returns"} or not (n == len(fates) or self._texts[n]):
+                continue
+            is_changed = last >= 0 and ("returns" in (fate, fates[last]) or "goes" in fates[last + 1 : n])
+            if is_changed and not self._were_together(last, n):
+                yield last, n
+            last = n
+
+    def _were_together(self, one: int, other: int) -> bool:
+        """Return whether two spans were side by side just before others came between them; no if it is not certain."""
+        if other == len(self._spans):
             return False
-        if not is_of_word(self._texts[other], 0, self._fmt):
-            return False
-        a, b = self._spans[one], self._spans[other]
-        if a.writer == b.writer and a.stop == b.start:
-            return False
-        newer, between = max(a.writer, b.writer), self._spans[one + 1 : other]
-        until = min((*a.removers, *b.removers), default=0)
+        a, b, between = self._spans[one], self._spans[other], self._spans[one + 1 : other]
+        newer, until = max(a.writer, b.writer), min((*a.removers, *b.removers), default=0)
         until = until or min((span.writer for span in between if span.writer > newer), default=0)
-        # Were they side by side just before then?
-        return newer >= until or not all(
-            span.writer >= until or (span.removers and min(span.removers) < until) for span in between
-        )
+        if a.writer == b.writer:
+            n_bytes = sum(span.stop - span.start for span in between if span.writer == a.writer)
+            if a.stop + n_bytes != b.start:  # one of them was moved, or what was between them
+                return False
+            if not n_bytes:
+                return True
+        return newer < until and not any(span.was_there(until) for span in between)
+
+    def _are_words(self, one: int, other: int) -> bool:
+        text = self._texts[one]
+        is_word = is_of_word(text, len(text) - self._fmt.unit_bytes, self._fmt)
+        return is_word and other < len(self._spans) and is_of_word(self._texts[other], 0, self._fmt)
+
+    def _line_end_between(self, one: int, other: int, fates: Sequence[Fate]) -> tuple[int, int, int] | None:
+        """Return the end of a line that goes between two spans, and without which their lines would be one.
+
+        It is a number of a span, and where the end of a line begins and ends in its text.
+        """
+        newline, end = newline_of(self._fmt), return_of(self._fmt) + newline_of(self._fmt)
+        before, behind = self._texts[one], b"".join(self._texts[other : other + 1])
+        if before.endswith(newline) or not before.strip() or behind.startswith((newline, end)):
+            return None
+        for n in range(other - 1, one, -1):
+            stop = 0
+            for line in split_lines(self._texts[n], self._fmt) if fates[n] == "goes" else ():
+                stop += len(line)
+                if line.endswith(newline):
+                    return n, stop - len(end if line.endswith(end) else newline), stop
+        return None
+
+    def _line_ends(self, fates: Sequence[Fate]) -> dict[int, tuple[int, int]]:
+        """Return the ends of lines that stay in spans that go: by the span's number, where they begin and end."""
+        if self._before is not None:
+            return {}
+        found = (self._line_end_between(one, other, fates) for one, other in self._joints(fates))
+        return {end[0]: end[1:] for end in found if end is not None}
 
     def _words(self, n: int) -> Iterator[bytes]:
         return (word for word in words_of(self._texts[n], self._fmt) if is_of_word(word, 0, self._fmt))

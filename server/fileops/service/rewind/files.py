@@ -69,7 +69,15 @@ def rewind_of_file(look: Look, path: str, chosen: Sequence[Entry], snapshot: Sna
     if overwritten is not None:
         steps.append(_step_of_overwritten(overwritten, snapshot))
     known = {step.step_id for step in steps}
-    rewound = rewind_file(steps, known & usable.keys(), present, look.contents(), cancelled_of(history, usable.keys()))
+    rewound = rewind_file(
+        steps,
+        known & usable.keys(),
+        present,
+        look.contents(),
+        cancelled_of(history, usable.keys()),
+        undone_of(history),
+        tool_edits_of(history),
+    )
     without_effect = {entry_id for entry_id, entry in usable.items() if _is_same(entry) or entry_id in replacing[1:]}
     undone = (*rewound.undone, *without_effect)
     if overwritten is not None and present is not None and rewound.content is not None:

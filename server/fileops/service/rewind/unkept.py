@@ -283,8 +283,9 @@ class UnkeptPlaces(Struct, frozen=True):
         if present is not None and (is_too_long(present) or text.is_binary(present, text.detect_format(present))):
             return [], []
         contents = StoredContents(self.store)
-        rewound = rewind_file(steps, chosen, present, contents, cancelled_of(history, set(chosen)))
         undoes = undone_of(history)
+        cancelled = cancelled_of(history, set(chosen))
+        rewound = rewind_file(steps, chosen, present, contents, cancelled, undoes, tool_edits_of(history))
         own = own_places(steps, chosen, present, rewound.content, contents, undoes)
         return own, shared_places(steps, chosen, present, rewound.content, contents, undoes) if rewound.left else []
 

@@ -108,6 +108,35 @@ def test_rewind_with_a_conflict_undoes_the_other_places_of_the_entry() -> None:
     ]
 
 
+def test_rewind_of_rewritten_lines_leaves_the_one_with_a_word_of_another() -> None:
+    """R-REW-4, however many lines there are. No line lies between two of them."""
+    old = b"".join(b"line %d one two\n" % n for n in range(1, 301))
+    mine = old.replace(b"one", b"1")
+    present = mine.replace(b"line 100 1 two", b"line 100 uno two")
+    rewound = _rewound(_steps(old, mine, present), {"agent0"}, present)
+    assert rewound.content == old.replace(b"line 100 one two", b"line 100 uno two")
+    assert [place.ranges for place in rewound.left] == [(LineRange(start_line=100, end_line=100),)]
+
+
+def test_rewind_goes_around_whole_lines_of_another_in_an_insertion() -> None:
+    """R-REW-3."""
+    mine = OLD.replace(b"two\n", b"two\ndef f():\n    a = 1\n    return a\n")
+    present = mine.replace(b"a = 1\n", b"a = 1\n    # theirs\n")
+    rewound = _rewound(_steps(OLD, mine, present), {"agent0"}, present)
+    assert (rewound.content, rewound.left) == (OLD.replace(b"two\n", b"two\n    # theirs\n"), ())
+    steps = _steps(OLD, mine, mine.replace(b"a = 1", b"a = 17"))
+    rewound = _rewound(steps, {"agent0"}, mine.replace(b"a = 1", b"a = 17"))
+    assert (rewound.content, len(rewound.left)) == (mine.replace(b"a = 1", b"a = 17"), 1)
+
+
+def test_rewind_leaves_what_another_typed_again_elsewhere() -> None:
+    """The agent wrote the same line once, and removed it."""
+    contents = [b"0\n1\n2\n3\n", b"5\n0\n1\n6\n2\n3\n", b"3\n5\n10\n", b"5\n", b"5\n17\n3\n"]
+    steps = [_step(f"e{n}", *pair) for n, pair in enumerate(pairwise(contents), 1)]
+    rewound = _rewound(steps, {"e1", "e2", "e3"}, contents[-1])
+    assert (rewound.content or b"").endswith(b"17\n3\n")
+
+
 def test_rewind_of_moved_line_does_not_delete_it_at_one_place_only() -> None:
     """The move is undone whole or not at all: else the line of another would be gone."""
     moved = b"one\nthree\nfour\nfive\nsix\ntwo\nseven\n"

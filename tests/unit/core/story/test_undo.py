@@ -72,3 +72,18 @@ def test_undo_of_a_session_does_not_bring_back_what_was_undone_in_it() -> None:
     assert undone(contents, {"e1", "e4"}, undoes) == (BASE, 0)
     assert undone(contents, {"e1", "e2", "e4"}, undoes) == (BASE, 0)
     assert undone(contents[:-1], {"e1", "e2", "e4"}, undoes) == (BASE, 0)
+
+
+def test_last_line_of_others_keeps_its_end() -> None:
+    """A comparison by words took it for the end of another line, which was the undone change's."""
+    lines = ("0 1 2 3", "0 4 6 5", "0 4 7 6 5 9 8", "0 4 7 11 12 6 10", "0 15 7 11 14 12 6 13", "0 15 7 11 17 12 6 16")
+    contents = [b"".join(b"%b\n" % word.encode() for word in content.split()) for content in lines]
+    assert undone(contents, {"e1", "e2", "e5"})[0].endswith(b"\n13\n")
+
+
+def test_change_that_leads_back_to_a_moved_line_has_its_content() -> None:
+    """The line was at another place then, so the change is not the way back to that content."""
+    contents = [b"0\n1\n2\n3\n4\n", b"0\n7\n6\n", b"0\n7\n6\n1\n", b"0\n7\n6\n10\n11\n"]
+    steps, known = to_steps((f"e{n}", before, after) for n, (before, after) in enumerate(pairwise(contents), 1))
+    story = story_of(steps, contents[-1], StepTexts(known.get), {}, own={"e1", "e2"})
+    assert story.texts.content(story.vector) == contents[-1]
