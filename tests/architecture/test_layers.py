@@ -42,7 +42,9 @@ MAY_IMPORT: dict[str, set[str]] = {
     "fs": {*DISK_MAY_IMPORT, "platform"},
     "fs.local": {*DISK_MAY_IMPORT, "fs", "platform"},
     "fs.remote": {*DISK_MAY_IMPORT, "fs", "platform"},
-    "fs.overlay": {*DISK_MAY_IMPORT, "fs", "core.diff", "platform.steady_clock"},
+    "fs.overlay": {
+        *DISK_MAY_IMPORT, "fs", "core.diff", "core.notebook", "core.whole_text", "platform.steady_clock",
+    },
     "fs.encoded": {*DISK_MAY_IMPORT, "core.legacy_text", "core.globs"},
     "watch": {"model", "ports"},
     "tracking": {"model", "ports", "core"},

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fileops.core.text import n_units
 from fileops.core.uris import uri_of
 from fileops.fs.overlay.filesystem import OverlayFileSystem
-from fileops.model.documents import BufferEdit, DocumentPosition
+from fileops.model.documents import BufferEdit, DocumentPosition, NotebookBufferEdit
 from fileops.model.errors import ApplyRefused
 from fileops.ports import FileSystem
 
@@ -105,6 +105,16 @@ class FakeEditor:
         for edit in edits:
             self.make(edit)
             self.after_one()
+
+    def apply_to_notebook(
+        self,
+        edit: NotebookBufferEdit,
+        *,
+        is_current: Callable[[], bool],
+        on_cancel: Callable[[Callable[[], None]], None],
+    ) -> None:
+        """Refuse, as an editor without notebooks."""
+        raise ApplyRefused(reason="it has no notebooks")
 
     def make(self, edit: BufferEdit) -> None:
         document = self.documents[edit.uri]

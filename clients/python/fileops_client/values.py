@@ -67,6 +67,22 @@ else:
 
 
 @value
+class ApplyNotebookEditParams(Value):
+    """Asks an editor to replace cells of a notebook."""
+
+    file_path: str
+    """The notebook's file."""
+    uri: str
+    """The notebook's URI, as the editor opened it."""
+    version: int
+    """The version that the editor reported last."""
+    cell_versions: dict[str, int]
+    """The versions of the cells' texts, by their URIs, in order; the editor refuses the edits if one differs."""
+    edits: tuple[NotebookCellsEdit, ...]
+    """The last run first, so that indexes hold while the edits are made in order."""
+
+
+@value
 class ApprovalModeParams(Value):
     """A request, or a user's answer "always", changed the approval mode."""
 
@@ -724,6 +740,34 @@ class NEntriesResult(Value):
 
     n_entries: int
     """How many entries."""
+
+
+@value
+class NotebookCellsEdit(Value):
+    """A run of cells to replace."""
+
+    start: int
+    """The index of the first cell, before all edits."""
+    delete_count: int
+    """How many cells are replaced."""
+    cells: tuple[NotebookEditCell, ...]
+    """The cells to show there."""
+
+
+@value
+class NotebookEditCell(Value):
+    """A cell to show."""
+
+    cell_id: str | None = None
+    """Its id in the file; null if it has none."""
+    cell_type: Literal["code", "markdown", "raw"]
+    """Its type."""
+    source: str
+    """Its whole source."""
+    outputs: Literal["keep", "none"]
+    """`keep`: those of `moved_from`; if that is null, those of the removed cell with this id or source."""
+    moved_from: int | None = None
+    """The index of the cell that it is, before all edits; null for a new one."""
 
 
 @value

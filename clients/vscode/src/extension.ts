@@ -17,6 +17,7 @@ import { Daemon } from './daemon/daemon';
 import { onDidSelectInterpreter } from './daemon/locate';
 import { showCrash } from './daemon/notices';
 import { History } from './history';
+import { Notebooks } from './notebooks';
 import { OwnSessions } from './ownSessions';
 import { Problems } from './problems';
 import { saveDocument } from './saving';
@@ -56,11 +57,13 @@ export function activate(context: vscode.ExtensionContext): FileopsApi {
   const own = new OwnSessions();
   const corrections = new Corrections(log, () => void daemon.restart());
   const problems = new Problems();
+  const notebooks = new Notebooks();
   const daemon: Daemon = new Daemon(context, log, {
     confirmCommand: (params, token) => reviews.askCommand(params, token),
     correctEdit: (params, token) => corrections.ask(params, token),
     diagnostics: (params, token) => problems.ask(params, token),
     saveDocument,
+    notebookEdit: params => notebooks.apply(params),
     get isCorrecting() { return corrections.isUsed; },
   });
   const reviews = new Reviews(panes, log, context.workspaceState, {

@@ -25,5 +25,6 @@ export type ToolResult<D = Record<string, unknown>> = Omit<AnyToolResult, 'detai
 
 export const CONFIRM_COMMAND = 'fileops/confirmCommand' satisfies keyof DaemonRequests;
 export const CORRECT_EDIT = 'fileops/correctEdit' satisfies keyof DaemonRequests;
+export const APPLY_NOTEBOOK_EDIT = 'fileops/applyNotebookEdit' satisfies keyof DaemonRequests;
 export const DIAGNOSTICS = 'fileops/diagnostics' satisfies keyof DaemonRequests;
 export const SAVE_DOCUMENT = 'fileops/saveDocument' satisfies keyof DaemonRequests;

@@ -6,6 +6,7 @@ import { daemonSuite } from './daemon.suite';
 import { decidedSuite } from './decided.suite';
 import { hunksSuite } from './hunks.suite';
 import { keysSuite } from './keys.suite';
+import { notebooksSuite } from './notebooks.suite';
 import { panesSuite } from './panes.suite';
 import { problemsSuite } from './problems.suite';
 import { reviewSuite } from './review.suite';
@@ -18,7 +19,7 @@ import { makeFolders } from './world';
 
 const SUITES = {
   hunks: hunksSuite, panes: panesSuite, review: reviewSuite, reviewEnd: reviewEndSuite, decided: decidedSuite, set: setSuite, command: commandSuite,
-  changes: changesSuite, keys: keysSuite, history: historySuite, shared: sharedSuite, problems: problemsSuite, daemon: daemonSuite,
+  changes: changesSuite, keys: keysSuite, history: historySuite, shared: sharedSuite, problems: problemsSuite, notebooks: notebooksSuite, daemon: daemonSuite,
 };
 
 export async function run(): Promise<void> {

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from fileops.core.notebook.editor_cells import is_shown_as
 from fileops.core.text import decode, detect_format
 from fileops.lsp.corrector import LspCorrector
 from fileops.lsp.prompts import LspCommandApprover
@@ -29,15 +30,11 @@ def version_of(files: "OverlayFileSystem", editor: str) -> "Callable[[str, Snaps
         for document in files.last_open_at(path):
             if document.editor == editor and document.doubt is None:
                 content = decode(snapshot.data, detect_format(snapshot.data))
-                if _with_newlines(document.text.text) == _with_newlines(content):
+                if is_shown_as(content, document.text.text):
                     return document.version
         return None
 
     return find
-
-
-def _with_newlines(text: str) -> str:
-    return text.removeprefix("\ufeff").replace("\r\n", "\n")
 
 
 def check_plugins(settings: "Settings") -> None:

@@ -21,6 +21,7 @@ from fileops.daemon.peer import MAX_ANCESTORS_OF_COMMANDS, ancestors_of, variabl
 from fileops.lsp.change_actions import ChangeActions, LensRefresh
 from fileops.lsp.diagnostics import LspEditorProblems
 from fileops.lsp.document_save import save_document
+from fileops.lsp.notebook_sync import NotebookSync
 from fileops.lsp.reviews import ReviewingClient
 from fileops.lsp.server import LspServer
 from fileops.lsp.stdio import LspSession
@@ -199,7 +200,13 @@ class LspConnection(ClientConnection):
         self._client = client
         editor = LspEditor(client, asyncio.get_running_loop())
         documents = shared.files.connect(editor, lambda: client.position_encoding, self._name)
-        DocumentSync(documents, lambda: self._state.reviews.update(self._name)).register(context.server)
+
+        def opened() -> None:
+            self._state.reviews.update(self._name)
+
+        texts = DocumentSync(documents, opened)
+        texts.register(context.server)
+        NotebookSync(documents, on_opened=opened, on_change=texts.classify_soon).register(context.server)
         view = ReviewingClient(client, context.settings, adapters.names, None if own is None else own.approver)
         if (hub := self._state.hub) is not None:
             self._concern_agents(hub, context, shared, view)

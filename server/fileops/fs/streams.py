@@ -19,6 +19,8 @@ class BytesStream:
         source: Source = "disk",
         version: int | None = None,
         encoding: str | None = None,
+        *,
+        is_unsaved: bool = False,
     ) -> None:
         self._file = BytesIO(data)
         self.stamp = stamp
@@ -26,6 +28,7 @@ class BytesStream:
         self.source: Source = source
         self.version = version
         self.encoding = encoding
+        self.is_unsaved = is_unsaved
 
     def read(self, max_bytes: int) -> bytes:
         return self._file.read(max_bytes)

@@ -34,7 +34,13 @@ def _client_capabilities(value: Any, _type: Any) -> types.ClientCapabilities:
     general = _object(_object(value).get("general"))
     encodings = general.get("positionEncodings")
     names = [str(name) for name in cast("list[object]", encodings)] if isinstance(encodings, list) else None
-    return types.ClientCapabilities(general=types.GeneralClientCapabilities(position_encodings=names))
+    notebooks = _object(_object(value).get("notebookDocument")).get("synchronization")
+    return types.ClientCapabilities(
+        general=types.GeneralClientCapabilities(position_encodings=names),
+        notebook_document=None
+        if notebooks is None
+        else types.NotebookDocumentClientCapabilities(types.NotebookDocumentSyncClientCapabilities()),
+    )
 
 
 def _object(value: object) -> dict[str, object]:

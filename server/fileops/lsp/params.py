@@ -237,6 +237,128 @@ class CodeLensParams(_Lsp, frozen=True, kw_only=True):
     """The document."""
 
 
+class NotebookCell(_Lsp, frozen=True, kw_only=True):
+    """A cell of an open notebook."""
+
+    kind: Literal[1, 2]
+    """1: markup, 2: code, or raw if its text has the language `raw`."""
+    document: Uri
+    """The URI of the cell's text."""
+    metadata: dict[str, object] | None = None
+    """`id` is the cell's id in the file."""
+    execution_summary: object = None
+    """Ignored."""
+
+
+class OpenedNotebook(_Lsp, frozen=True, kw_only=True):
+    """A notebook that was opened."""
+
+    uri: Uri
+    """A `file:` URI."""
+    notebook_type: str
+    """Ignored."""
+    version: int
+    """The version, which grows with each change."""
+    metadata: object = None
+    """Ignored."""
+    cells: list[NotebookCell]
+    """The cells."""
+
+
+class DidOpenNotebookParams(_Lsp, frozen=True, kw_only=True):
+    """A notebook was opened."""
+
+    notebook_document: OpenedNotebook
+    """The notebook."""
+    cell_text_documents: list[OpenedDocument]
+    """The texts of its cells."""
+
+
+class NotebookCellArrayChange(_Lsp, frozen=True, kw_only=True):
+    """Cells that were replaced."""
+
+    start: int
+    """The index of the first one."""
+    delete_count: int
+    """How many were removed."""
+    cells: list[NotebookCell] | None = None
+    """The new ones."""
+
+
+class NotebookCellsStructure(_Lsp, frozen=True, kw_only=True):
+    """Cells that were added, removed or moved."""
+
+    array: NotebookCellArrayChange
+    """The change of the list."""
+    did_open: list[OpenedDocument] | None = None
+    """The texts of added cells."""
+    did_close: list[Document] | None = None
+    """Ignored: the list decides."""
+
+
+class NotebookCellText(_Lsp, frozen=True, kw_only=True):
+    """A cell whose text was changed."""
+
+    document: VersionedDocument
+    """The cell's text, after the changes."""
+    changes: list[ContentChange]
+    """The changes, each applied to the result of the previous ones."""
+
+
+class NotebookCellChanges(_Lsp, frozen=True, kw_only=True):
+    """Changes of cells."""
+
+    structure: NotebookCellsStructure | None = None
+    """Cells that were added, removed or moved."""
+    data: list[NotebookCell] | None = None
+    """Cells with other metadata or another kind."""
+    text_content: list[NotebookCellText] | None = None
+    """Changed texts."""
+
+
+class NotebookChange(_Lsp, frozen=True, kw_only=True):
+    """A change of a notebook."""
+
+    metadata: object = None
+    """Ignored."""
+    cells: NotebookCellChanges | None = None
+    """Changes of its cells."""
+
+
+class VersionedNotebook(_Lsp, frozen=True, kw_only=True):
+    """A notebook in a certain version."""
+
+    uri: Uri
+    """A `file:` URI."""
+    version: int
+    """The version, which grows with each change."""
+
+
+class DidChangeNotebookParams(_Lsp, frozen=True, kw_only=True):
+    """A notebook was changed."""
+
+    notebook_document: VersionedNotebook
+    """The notebook, after the change."""
+    change: NotebookChange
+    """The change."""
+
+
+class DidSaveNotebookParams(_Lsp, frozen=True, kw_only=True):
+    """A notebook was saved."""
+
+    notebook_document: Document
+    """The notebook."""
+
+
+class DidCloseNotebookParams(_Lsp, frozen=True, kw_only=True):
+    """A notebook was closed."""
+
+    notebook_document: Document
+    """The notebook."""
+    cell_text_documents: list[Document] = []
+    """Ignored."""
+
+
 STANDARD_PARAMS: dict[str, type[msgspec.Struct]] = {
     types.SET_TRACE: SetTraceParams,
     types.WINDOW_WORK_DONE_PROGRESS_CANCEL: ProgressCancelParams,
@@ -245,6 +367,10 @@ STANDARD_PARAMS: dict[str, type[msgspec.Struct]] = {
     types.TEXT_DOCUMENT_DID_CHANGE: DidChangeParams,
     types.TEXT_DOCUMENT_DID_SAVE: DidSaveParams,
     types.TEXT_DOCUMENT_DID_CLOSE: DidCloseParams,
+    types.NOTEBOOK_DOCUMENT_DID_OPEN: DidOpenNotebookParams,
+    types.NOTEBOOK_DOCUMENT_DID_CHANGE: DidChangeNotebookParams,
+    types.NOTEBOOK_DOCUMENT_DID_SAVE: DidSaveNotebookParams,
+    types.NOTEBOOK_DOCUMENT_DID_CLOSE: DidCloseNotebookParams,
     types.WORKSPACE_EXECUTE_COMMAND: ExecuteCommandParams,
     types.TEXT_DOCUMENT_CODE_ACTION: CodeActionParams,
     types.TEXT_DOCUMENT_CODE_LENS: CodeLensParams,

@@ -58,7 +58,9 @@ log = logging.getLogger(__name__)
 
 PROTOCOL_VERSION = 1
 
-
+_NOTEBOOKS = types.NotebookDocumentSyncOptions(
+    notebook_selector=[types.NotebookDocumentFilterWithNotebook(notebook="jupyter-notebook")], save=True
+)
 _ELSEWHERE = "Do it in an editor, or in a terminal that no agent has started."
 
 
@@ -88,6 +90,7 @@ class LspServer(LanguageServer):
             "fileops-server",
             __version__,
             types.TextDocumentSyncKind.Incremental,
+            _NOTEBOOKS,
             protocol_cls=Protocol,
             converter_factory=converter,
         )

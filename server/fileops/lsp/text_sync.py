@@ -66,18 +66,18 @@ class DocumentSync:
             return
         self._documents.opened(document.uri, path, document.version, document.text)
         self._on_opened()
-        self._classify_soon()
+        self.classify_soon()
 
     def did_change(self, params: types.DidChangeTextDocumentParams) -> None:
         document = params.text_document
-        changes = [_change_of(change) for change in params.content_changes]
+        changes = [change_of(change) for change in params.content_changes]
         if not self._documents.changed(document.uri, document.version, changes) and path_of(document.uri) is not None:
             log.warning("a change of a document that is not open was ignored")
-        self._classify_soon()
+        self.classify_soon()
 
     def did_save(self, params: types.DidSaveTextDocumentParams) -> None:
         self._documents.saved(params.text_document.uri)
-        self._classify_soon()
+        self.classify_soon()
 
     def did_close(self, params: types.DidCloseTextDocumentParams) -> None:
         self._documents.closed(params.text_document.uri)
@@ -100,7 +100,7 @@ class DocumentSync:
 
     # --- classification ---------------------------------------------------------------------------------------
 
-    def _classify_soon(self) -> None:
+    def classify_soon(self) -> None:
         """Classify in the background, unless a request does so first: now, and then at most every CLASSIFY_EVERY_S."""
         if self._is_classifying or not self._documents.has_unclassified:
             return
@@ -126,7 +126,7 @@ class DocumentSync:
 
     def _classify_again(self) -> None:
         self._is_classifying = False
-        self._classify_soon()
+        self.classify_soon()
 
 
 def ignore_documents(server: "LspServer") -> None:
@@ -144,6 +144,10 @@ def ignore_documents(server: "LspServer") -> None:
         types.TEXT_DOCUMENT_DID_CHANGE,
         types.TEXT_DOCUMENT_DID_SAVE,
         types.TEXT_DOCUMENT_DID_CLOSE,
+        types.NOTEBOOK_DOCUMENT_DID_OPEN,
+        types.NOTEBOOK_DOCUMENT_DID_CHANGE,
+        types.NOTEBOOK_DOCUMENT_DID_SAVE,
+        types.NOTEBOOK_DOCUMENT_DID_CLOSE,
     ):
         server.protocol.on_lost[method] = ignored
 
@@ -154,7 +158,8 @@ def _uri_in(raw: object) -> str | None:
     return uri if isinstance(uri, str) else None
 
 
-def _change_of(change: types.TextDocumentContentChangeEvent) -> DocumentChange:
+def change_of(change: types.TextDocumentContentChangeEvent) -> DocumentChange:
+    """Return a change of a text as a value of the model."""
     if isinstance(change, types.TextDocumentContentChangeWholeDocument):
         return change.text
     start, end = change.range.start, change.range.end

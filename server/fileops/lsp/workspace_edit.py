@@ -9,13 +9,18 @@ from lsprotocol import types
 from fileops.lsp.client import Client, ClientGone, ClientRefused
 from fileops.model.errors import ApplyRefused, DocumentUnknown
 from fileops.model.internal_errors import Cancelled
+from fileops.wire.notebook_edits import APPLY_NOTEBOOK_EDIT, notebook_edit_params
 
 if TYPE_CHECKING:
-    from fileops.model.documents import BufferEdit
+    from fileops.model.documents import BufferEdit, NotebookBufferEdit
 
 APPLY_S = 10.0  # editors answer in milliseconds, unless they ask their user first
 LABEL = "Edit by agent"
 _ANNOTATION = "fileops-agent"
+_NO_CELLS = (
+    "the notebook has unsaved changes in an editor that cannot insert, move or remove cells for others; "
+    "ask the user to save it"
+)
 
 
 class LspEditor:
@@ -40,26 +45,44 @@ class LspEditor:
     ) -> None:
         if self._client.capability("workspace.applyEdit") is not True:
             raise ApplyRefused(reason="the document has unsaved changes and the client lacks workspace.applyEdit")
+        params = types.ApplyWorkspaceEditParams(label=LABEL, edit=self._workspace_edit(edits))
+        self._apply(types.WORKSPACE_APPLY_EDIT, params, is_current, on_cancel)
+
+    def apply_to_notebook(
+        self,
+        edit: "NotebookBufferEdit",
+        *,
+        is_current: Callable[[], bool],
+        on_cancel: Callable[[Callable[[], None]], None],
+    ) -> None:
+        if self._client.capability("experimental.fileops.notebook_edits") is not True:
+            raise ApplyRefused(reason=_NO_CELLS)
+        self._apply(APPLY_NOTEBOOK_EDIT, notebook_edit_params(edit), is_current, on_cancel)
+
+    def _apply(
+        self,
+        method: str,
+        params: object,
+        is_current: Callable[[], bool],
+        on_cancel: Callable[[Callable[[], None]], None],
+    ) -> None:
         withdrawal: asyncio.Future[None] = self._loop.create_future()
 
         def withdraw() -> None:
             if not withdrawal.done():
                 withdrawal.set_result(None)
 
-        asking = asyncio.run_coroutine_threadsafe(self._ask(edits, is_current, withdrawal), self._loop)
+        asking = asyncio.run_coroutine_threadsafe(self._ask(method, params, is_current, withdrawal), self._loop)
         on_cancel(lambda: _on_loop(self._loop, withdraw))
         asking.result()
 
     async def _ask(
-        self, edits: "Sequence[BufferEdit]", is_current: Callable[[], bool], withdrawal: "asyncio.Future[None]"
+        self, method: str, params: object, is_current: Callable[[], bool], withdrawal: "asyncio.Future[None]"
     ) -> None:
         if not is_current():  # on the loop, everything that the editor has sent is handled
             raise ApplyRefused(reason="the document has changed")
-        params = types.ApplyWorkspaceEditParams(label=LABEL, edit=self._workspace_edit(edits))
         try:
-            answer = await self._client.ask(
-                types.WORKSPACE_APPLY_EDIT, params, timeout_s=self._timeout_s, withdrawal=withdrawal
-            )
+            answer = await self._client.ask(method, params, timeout_s=self._timeout_s, withdrawal=withdrawal)
         except TimeoutError:
             if withdrawal.done():
                 raise DocumentUnknown(
@@ -76,7 +99,7 @@ class LspEditor:
         if result.get("applied") is not True:
             if withdrawal.done():
                 raise Cancelled
-            reason = result.get("failureReason")
+            reason = result.get("failureReason", result.get("failure_reason"))
             raise ApplyRefused(reason=reason[:1000] if isinstance(reason, str) else "the editor did not apply the edit")
 
     def _workspace_edit(self, edits: "Sequence[BufferEdit]") -> types.WorkspaceEdit:

@@ -4,6 +4,8 @@ from typing import Literal, NamedTuple
 
 from msgspec import Struct
 
+from fileops.model.notebooks import CellsReplacement, CellType
+
 PositionEncoding = Literal["utf-8", "utf-16", "utf-32"]
 
 
@@ -26,11 +28,60 @@ class DocumentEdit(Struct, frozen=True):
     new_text: str
 
 
+NOTEBOOK = "notebook:"  # before the URI in the key of a notebook, which may be open as a text, too
+
+
 class DocumentKey(NamedTuple):
-    """An open document. editor: the connection that opened it, "" if there is only one."""
+    """An open document. editor: the connection that opened it, "" if there is only one. uri: see NOTEBOOK."""
 
     editor: str
     uri: str
+
+
+class ReportedCell(Struct, frozen=True, kw_only=True):
+    """A cell of an open notebook, as an editor reports it.
+
+    uri: of its document. cell_type: None if it is as before. text, version: None if they are as before. cell_id: its id
+    in the file, if the editor knows one.
+    """
+
+    uri: str
+    cell_type: CellType | None
+    cell_id: str | None = None
+    text: str | None = None
+    version: int | None = None
+
+
+class CellsReplaced(Struct, frozen=True, kw_only=True):
+    """The editor replaced `delete_count` cells from the index `start` on."""
+
+    start: int
+    delete_count: int
+    cells: tuple[ReportedCell, ...]
+
+
+class CellTextChanged(Struct, frozen=True, kw_only=True):
+    """The text of a cell has changed."""
+
+    uri: str
+    version: int
+    changes: tuple[DocumentChange, ...]
+
+
+NotebookChange = CellsReplaced | ReportedCell | CellTextChanged
+
+
+class NotebookBufferEdit(Struct, frozen=True, kw_only=True):
+    """Replacements of cells that the editor is asked to make in exactly this version of the notebook.
+
+    cell_versions: of the texts of its cells, by their URIs.
+    """
+
+    uri: str
+    path: str
+    version: int
+    cell_versions: dict[str, int]
+    edits: tuple[CellsReplacement, ...]
 
 
 class BufferEdit(Struct, frozen=True, kw_only=True):

@@ -176,3 +176,39 @@ class KnownCell(Struct, frozen=True, gc=False):
 
 
 KnownCells = dict[str, KnownCell]  # by name; never changed after it was made
+
+
+class ShownCell(Struct, frozen=True, kw_only=True):
+    """A cell as an editor shows it. It has no outputs, because LSP does not carry them.
+
+    key: what the editor calls it by. cell_id: its id in the file, None if the editor knows none. place: the index in
+    the file, None if that is not known.
+    """
+
+    key: str
+    cell_id: str | None
+    cell_type: CellType
+    source: str
+    place: int | None = None
+
+
+class EditorCell(Struct, frozen=True, kw_only=True):
+    """A cell that an editor is asked to show.
+
+    moved_from: the index of the cell that it is now; None for a new one. outputs: "keep" those of that cell, or of a
+    new one those of the cell with its id and source that an earlier edit removed.
+    """
+
+    cell_id: str | None
+    cell_type: CellType
+    source: str
+    outputs: Literal["keep", "none"]
+    moved_from: int | None = None
+
+
+class CellsReplacement(Struct, frozen=True, kw_only=True):
+    """Replaces `delete_count` cells from the index `start` on. Indexes are those before all edits of a request."""
+
+    start: int
+    delete_count: int
+    cells: tuple[EditorCell, ...]

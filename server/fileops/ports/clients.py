@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from fileops.model.approval import ApprovalRequest, CorrectedStrings, CorrectionRequest, Decision
-from fileops.model.documents import BufferEdit, DocumentChange
+from fileops.model.documents import BufferEdit, DocumentChange, NotebookBufferEdit, NotebookChange, ReportedCell
 from fileops.model.events import Event
 from fileops.model.requests import CommandRequest
 
@@ -61,6 +61,14 @@ class DocumentSink(Protocol):
         """The document's text has changed. Return False if no such document is open."""
         ...
 
+    def notebook_opened(self, uri: str, path: str, version: int, cells: Sequence[ReportedCell]) -> None:
+        """The notebook at this absolute path is open with these cells, which all have a type, a text and a version."""
+        ...
+
+    def notebook_changed(self, uri: str, version: int, changes: Sequence[NotebookChange]) -> bool:
+        """The notebook's cells have changed. Return False if no such notebook is open."""
+        ...
+
     def mark_unknown(self, uri: str | None, reason: str) -> None:
         """A message about this document could not be decoded; None: it may have been about any document."""
         ...
@@ -101,4 +109,14 @@ class Editor(Protocol):
         made); DocumentUnknown (withdrawn and perhaps made). The editor may have made some of them all the same, and
         then reports their texts.
         """
+        ...
+
+    def apply_to_notebook(
+        self,
+        edit: NotebookBufferEdit,
+        *,
+        is_current: Callable[[], bool],
+        on_cancel: Callable[[Callable[[], None]], None],
+    ) -> None:
+        """Replace cells through the editor. As `apply`; the editor compares the version."""
         ...

@@ -39,6 +39,11 @@ class ContentStream(Protocol):
         """The encoding that a client has named for the file, whose text is then read as UTF-8; otherwise None."""
         ...
 
+    @property
+    def is_unsaved(self) -> bool:
+        """Whether the content is in an open document only, and the file has another."""
+        ...
+
     def read(self, max_bytes: int) -> bytes:
         """Read up to max_bytes; return b"" only at the end."""
         ...

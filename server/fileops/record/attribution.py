@@ -13,6 +13,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from fileops.core.notebook.editor_cells import is_shown_as
 from fileops.model.record import OUTSIDE, By, ByCommand, ByPerson, BySession, Command, Evidence, KnownBy, unsure
 
 SETTLE_S = 1.0  # an editor reports a save at most this long after the change was read
@@ -74,7 +75,7 @@ def attribute(
     has_later: whether a later change of the file was observed. A deletion without one is neither a formatter's nor half
     of a save by rename.
     """
-    after = shown(change.after_text)
+    after = change.after_text
     person = change.typed_by or _saved_by(change, after, saves)
     if person is not None:  # row 2
         # Further writes may mean that a command wrote some of it.
@@ -92,7 +93,8 @@ def _saved_by(change: Observation, after: str | None, saves: Sequence[Save]) -> 
     if after is None:
         return None
     for save in reversed(saves):
-        if change.began - EARLY_S <= save.time <= change.read + SETTLE_S and shown(save.text) == after:
+        is_near = change.began - EARLY_S <= save.time <= change.read + SETTLE_S
+        if is_near and save.text is not None and is_shown_as(after, save.text):
             return save.person
     return None
 

@@ -43,6 +43,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fileops.core.diff.contents import may_be_one_file
+from fileops.core.notebook.editor_cells import is_shown_as
 from fileops.core.roots import is_inside
 from fileops.core.text import decode, detect_format
 from fileops.model.commits import Commit
@@ -2012,14 +2013,10 @@ def _typist_of(documents: Sequence[TypedDocument], data: bytes | None, before: f
     for document in documents:
         if document.is_typed and document.changed < before:
             if text is None:
-                text = _shown(decode(data, detect_format(data)))
-            if _shown(document.text) == text:
+                text = decode(data, detect_format(data))
+            if is_shown_as(text, document.text):
                 return document.person
     return None
-
-
-def _shown(text: str) -> str:
-    return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _blobs_wanted(

@@ -23,6 +23,7 @@ from fileops.wire import commands, details, record, reviews, rewinds, sessions
 from fileops.wire import types as wire
 from fileops.wire.answers import ConfirmCommandResult, ConfirmEditResult, Correction
 from fileops.wire.events import EVENT_METHODS
+from fileops.wire.notebook_edits import APPLY_NOTEBOOK_EDIT, ApplyNotebookEditParams, ApplyNotebookEditResult
 
 Shape: TypeAlias = Any  # a type that msgspec knows
 Sender = Literal["client", "server"]
@@ -198,6 +199,15 @@ def _questions() -> list[Message]:
             params=SaveDocumentParams,
             result=SaveDocumentResult,
             needs=f"{capability}save_document`",
+            since="1.1.0",
+        ),
+        Message(
+            method=APPLY_NOTEBOOK_EDIT,
+            sender="server",
+            kind="request",
+            params=ApplyNotebookEditParams,
+            result=ApplyNotebookEditResult,
+            needs=f"{capability}notebook_edits`",
             since="1.1.0",
         ),
     ]

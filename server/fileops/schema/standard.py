@@ -27,6 +27,8 @@ class ServerCapabilities(TypedDict):
     """The encoding of characters in positions."""
     textDocumentSync: Json
     """LSP's TextDocumentSyncOptions."""
+    notebookDocumentSync: NotRequired[Json]
+    """LSP's NotebookDocumentSyncOptions, for clients with `notebookDocument.synchronization`."""
     executeCommandProvider: Json
     """The served commands."""
     workspace: Json

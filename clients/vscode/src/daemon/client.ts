@@ -6,8 +6,8 @@ import {
 } from 'vscode-languageclient/node';
 import {
   CONFIRM_COMMAND, type ConfirmCommandParams, type ConfirmCommandResult, CORRECT_EDIT, type Correction, type CorrectEditParams,
-  DIAGNOSTICS, type DiagnosticsAnswer, type DiagnosticsParams, type Notifications, SAVE_DOCUMENT, type SaveDocumentParams,
-  type SaveDocumentResult,
+  APPLY_NOTEBOOK_EDIT, type ApplyNotebookEditParams, type ApplyNotebookEditResult, DIAGNOSTICS, type DiagnosticsAnswer,
+  type DiagnosticsParams, type Notifications, SAVE_DOCUMENT, type SaveDocumentParams, type SaveDocumentResult,
 } from '../protocol';
 import { initializationOptions } from './options';
 
@@ -19,6 +19,7 @@ export interface Answers {
   correctEdit: Answer<CorrectEditParams, Correction | null>;
   diagnostics: Answer<DiagnosticsParams, DiagnosticsAnswer>;
   saveDocument: Answer<SaveDocumentParams, SaveDocumentResult>;
+  notebookEdit: Answer<ApplyNotebookEditParams, ApplyNotebookEditResult>;
   /** Whether any corrector is registered. */
   readonly isCorrecting: boolean;
 }
@@ -60,6 +61,7 @@ export function makeClient(log: vscode.LogOutputChannel, answers: Answers, hooks
   client.onRequest(CORRECT_EDIT, answers.correctEdit);
   client.onRequest(DIAGNOSTICS, answers.diagnostics);
   client.onRequest(SAVE_DOCUMENT, answers.saveDocument);
+  client.onRequest(APPLY_NOTEBOOK_EDIT, answers.notebookEdit);
   for (const method of NOTIFICATIONS) {
     client.onNotification(method, (params: unknown) => {
       log.debug(method, JSON.stringify(params));
@@ -72,7 +74,7 @@ export function makeClient(log: vscode.LogOutputChannel, answers: Answers, hooks
 const announcesAnswers: StaticFeature = {
   fillClientCapabilities(capabilities) {
     const fileops = {
-      reviews: true, confirm_command: true, correct_edit: true, unkept: true, diagnostics: true, save_document: true,
+      reviews: true, confirm_command: true, correct_edit: true, unkept: true, diagnostics: true, save_document: true, notebook_edits: true,
     };
     capabilities.experimental = { ...(capabilities.experimental as object | undefined), fileops };
   },

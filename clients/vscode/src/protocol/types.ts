@@ -66,6 +66,28 @@ export interface ApplyChangesParams {
   /** Check and preview, but write nothing. */
   dry_run?: boolean | null;
 }
+/** Asks an editor to replace cells of a notebook. */
+export interface ApplyNotebookEditParams {
+  /** The notebook's file. */
+  file_path: string;
+  /** The notebook's URI, as the editor opened it. */
+  uri: string;
+  /** The version that the editor reported last. */
+  version: number;
+  /** The versions of the cells' texts, by their URIs, in order; the editor refuses the edits if one differs. */
+  cell_versions: {
+    [k: string]: number;
+  };
+  /** The last run first, so that indexes hold while the edits are made in order. */
+  edits: NotebookCellsEdit[];
+}
+/** Whether the editor has made all edits. */
+export interface ApplyNotebookEditResult {
+  /** False if it has made none. */
+  applied: boolean;
+  /** Why not, for a person; null if they were made. */
+  failure_reason: string | null;
+}
 /** A patch that is applied as a whole or not at all. */
 export interface ApplyPatchParams {
   /** The token under which the server reports progress. */
@@ -871,6 +893,13 @@ export interface DidBecomeStaleParams {
   /** When it was noticed, in seconds since the epoch. */
   timestamp: number;
 }
+/** A notebook was changed. */
+export interface DidChangeNotebookParams {
+  /** The notebook, after the change. */
+  notebookDocument: VersionedNotebook;
+  /** The change. */
+  change: NotebookChange;
+}
 /** A document was changed. */
 export interface DidChangeParams {
   /** The document, after the changes. */
@@ -894,6 +923,13 @@ export interface DidChangeUnkeptParams {
 export interface DidChangeWorkspaceFoldersParams {
   /** The change. */
   event: FoldersEvent;
+}
+/** A notebook was closed. */
+export interface DidCloseNotebookParams {
+  /** The notebook. */
+  notebookDocument: Document;
+  /** Ignored. */
+  cellTextDocuments?: Document[];
 }
 /** A document was closed. */
 export interface DidCloseParams {
@@ -941,6 +977,13 @@ export interface DidEditParams {
   /** Always `agent`. */
   source: string;
 }
+/** A notebook was opened. */
+export interface DidOpenNotebookParams {
+  /** The notebook. */
+  notebookDocument: OpenedNotebook;
+  /** The texts of its cells. */
+  cellTextDocuments: OpenedDocument[];
+}
 /** A document was opened. */
 export interface DidOpenParams {
   /** The document. */
@@ -974,6 +1017,11 @@ export interface DidRecoverParams {
   files: RecoveredFile[];
   /** Folders that are not there or cannot be written; their files are settled when they are used again. */
   waits_for?: string[];
+}
+/** A notebook was saved. */
+export interface DidSaveNotebookParams {
+  /** The notebook. */
+  notebookDocument: Document;
 }
 /** A document was saved. */
 export interface DidSaveParams {
@@ -1740,6 +1788,82 @@ export interface NotCells {
   /** A clause about it. */
   reason: string;
 }
+/** A cell of an open notebook. */
+export interface NotebookCell {
+  /** 1: markup, 2: code, or raw if its text has the language `raw`. */
+  kind: 1 | 2;
+  /** The URI of the cell's text. */
+  document: string;
+  /** `id` is the cell's id in the file. */
+  metadata?: {
+    [k: string]: unknown;
+  } | null;
+  /** Ignored. */
+  executionSummary?: unknown;
+}
+/** Cells that were replaced. */
+export interface NotebookCellArrayChange {
+  /** The index of the first one. */
+  start: number;
+  /** How many were removed. */
+  deleteCount: number;
+  /** The new ones. */
+  cells?: NotebookCell[] | null;
+}
+/** Changes of cells. */
+export interface NotebookCellChanges {
+  /** Cells that were added, removed or moved. */
+  structure?: NotebookCellsStructure | null;
+  /** Cells with other metadata or another kind. */
+  data?: NotebookCell[] | null;
+  /** Changed texts. */
+  textContent?: NotebookCellText[] | null;
+}
+/** A cell whose text was changed. */
+export interface NotebookCellText {
+  /** The cell's text, after the changes. */
+  document: VersionedDocument;
+  /** The changes, each applied to the result of the previous ones. */
+  changes: ContentChange[];
+}
+/** A run of cells to replace. */
+export interface NotebookCellsEdit {
+  /** The index of the first cell, before all edits. */
+  start: number;
+  /** How many cells are replaced. */
+  delete_count: number;
+  /** The cells to show there. */
+  cells: NotebookEditCell[];
+}
+/** Cells that were added, removed or moved. */
+export interface NotebookCellsStructure {
+  /** The change of the list. */
+  array: NotebookCellArrayChange;
+  /** The texts of added cells. */
+  didOpen?: OpenedDocument[] | null;
+  /** Ignored: the list decides. */
+  didClose?: Document[] | null;
+}
+/** A change of a notebook. */
+export interface NotebookChange {
+  /** Ignored. */
+  metadata?: unknown;
+  /** Changes of its cells. */
+  cells?: NotebookCellChanges | null;
+}
+/** A cell to show. */
+export interface NotebookEditCell {
+  /** Its id in the file; null if it has none. */
+  cell_id: string | null;
+  /** Its type. */
+  cell_type: 'code' | 'markdown' | 'raw';
+  /** Its whole source. */
+  source: string;
+  /** `keep`: those of `moved_from`; if that is null, those of the removed cell with this id or source. */
+  outputs: 'keep' | 'none';
+  /** The index of the cell that it is, before all edits; null for a new one. */
+  moved_from: number | null;
+}
 /** What others changed in a file that the session has read. */
 export interface Notice {
   /** The author: `external`, `buffer` or a session. */
@@ -1763,6 +1887,19 @@ export interface OpenedDocument {
   version: number;
   /** The whole text. */
   text: string;
+}
+/** A notebook that was opened. */
+export interface OpenedNotebook {
+  /** A `file:` URI. */
+  uri: string;
+  /** Ignored. */
+  notebookType: string;
+  /** The version, which grows with each change. */
+  version: number;
+  /** Ignored. */
+  metadata?: unknown;
+  /** The cells. */
+  cells: NotebookCell[];
 }
 /** An output of a cell, summed up. */
 export interface OutputView {
@@ -2450,6 +2587,10 @@ export interface ServerCapabilities {
   };
   /** Capabilities beyond LSP. */
   experimental: ExperimentalCapabilities;
+  /** LSP's NotebookDocumentSyncOptions, for clients with `notebookDocument.synchronization`. */
+  notebookDocumentSync?: {
+    [k: string]: unknown;
+  };
   /** The encoding of characters in positions. */
   positionEncoding: 'utf-16' | 'utf-32' | 'utf-8';
   /** LSP's TextDocumentSyncOptions. */
@@ -3197,6 +3338,13 @@ export interface VersionedDocumentOfEdit {
   /** The version for which the changes were made. */
   version: number;
 }
+/** A notebook in a certain version. */
+export interface VersionedNotebook {
+  /** A `file:` URI. */
+  uri: string;
+  /** The version, which grows with each change. */
+  version: number;
+}
 /** A line of a view. */
 export interface ViewLine {
   /** 1-based line in the file; null for a line of a message. */
@@ -3449,6 +3597,10 @@ export interface DaemonRequests {
   'fileops/saveDocument': {
     params: SaveDocumentParams;
     result: SaveDocumentResult;
+  };
+  'fileops/applyNotebookEdit': {
+    params: ApplyNotebookEditParams;
+    result: ApplyNotebookEditResult;
   };
 }
 /** Notifications of `fileops/*` that the daemon sends. */

@@ -49,8 +49,12 @@ def page_of(
     *,
     cell: Cell | None = None,
     outputs: OutputsMode = "summary",
+    is_unsaved: bool = False,
 ) -> CellsPage:
-    """Return the cells whose lines are asked for; only `cell`, unless that is None."""
+    """Return the cells whose lines are asked for; only `cell`, unless that is None.
+
+    is_unsaved: the sources are those of an editor, and the outputs those of the file.
+    """
     all_lines = _numbered_lines(notebook)
     total = all_lines[-1].end if all_lines else 0
     asked = all_lines if cell is None else [all_lines[cell.index]]
@@ -60,7 +64,7 @@ def page_of(
     shown = [
         lines for lines in asked if cell is not None or _is_on_page(lines, first, last, reaches_end=reached >= total)
     ]
-    texts, whole, n_chars = [_head(notebook)], set[str](), 0
+    texts, whole, n_chars = [_head(notebook, is_unsaved=is_unsaved)], set[str](), 0
     for lines in shown:
         texts.append(_opening(lines.cell))
         is_whole = first <= lines.start and lines.end <= last
@@ -117,13 +121,14 @@ def _is_on_page(lines: _Lines, first: int, last: int, *, reaches_end: bool) -> b
     return first <= lines.start <= last + 1 and (lines.start <= last or reaches_end)
 
 
-def _head(notebook: Notebook) -> str:
+def _head(notebook: Notebook, *, is_unsaved: bool) -> str:
     spec = notebook.metadata.get("kernelspec")
     name = cast("Mapping[str, object]", spec).get("display_name") if isinstance(spec, Mapping) else None
     kernel = f", kernel {_one_line(name)}" if isinstance(name, str) and name else ""
     major, minor = notebook.version
     n = len(notebook.cells)
-    return f"Notebook, {n} cell{'' if n == 1 else 's'}, nbformat {major}.{minor}{kernel}"
+    unsaved = ", unsaved in an editor; outputs as last saved" if is_unsaved else ""
+    return f"Notebook, {n} cell{'' if n == 1 else 's'}, nbformat {major}.{minor}{kernel}{unsaved}"
 
 
 def _opening(cell: Cell) -> str:

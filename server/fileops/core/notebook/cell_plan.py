@@ -40,6 +40,7 @@ from fileops.model.notebooks import (
     Beside,
     CellChange,
     CellEdit,
+    CellType,
     ClearOutputs,
     DeleteCell,
     EditInCell,
@@ -217,6 +218,14 @@ def _edit(notebook: Notebook, edit: EditInCell, resolve: Resolve) -> _Planned:
     return _with_source(notebook, cell, edit, text, splices, n_replacements=len(splices))
 
 
+def source_splices(notebook: Notebook, cell: Cell, source: str, cell_type: CellType) -> Sequence[Splice]:
+    """Return the splices over the notebook that give a cell this source and type; none if it has them."""
+    if (cell.source, cell.cell_type) == (source, cell_type):
+        return ()
+    edit = SetSource(cell_id=cell.name, source=source, cell_type=cell_type)
+    return sorted(_set_source(notebook, edit).splices, key=lambda splice: (splice.start, splice.end))
+
+
 def _set_source(notebook: Notebook, edit: SetSource) -> _Planned:
     cell = cell_of(notebook, edit.cell_id)
     text = text_of(cell.source)
@@ -275,25 +284,15 @@ def _decoded(data: bytes) -> str:
 
 def _insert(notebook: Notebook, edit: InsertCell) -> _Planned:
     at, names_places = _index_at(notebook, edit.place), not notebook.has_ids
-    values = {"cell_type": f'"{edit.cell_type}"'.encode(), "metadata": b"{}"}
-    if edit.cell_type == "code":
-        values |= {"execution_count": b"null", "outputs": b"[]"}
-    name = _place_name(notebook, at)
-    if notebook.has_ids:
-        name = _new_id(notebook, edit, at)
-        values["id"] = f'"{name}"'.encode()
-    as_ascii = writes_ascii(notebook, None)
-    source: list[bytes] | bytes = b'"%s"' % encoded(edit.source, as_ascii=as_ascii)
-    if uses_lists(notebook, at):
-        source = [b'"%s"' % encoded(line, as_ascii=as_ascii) for line in lines_of(edit.source)]
-    written = new_cell(notebook, at, edit.cell_type, values, source)
+    new_id = _new_id(notebook, edit, at) if notebook.has_ids else None
+    written = written_cell(notebook, at, edit.cell_type, edit.source, new_id)
     if not notebook.cells:
         splice = Splice(notebook.cells_start + 1, notebook.cells_end - 1, cell_list_style(notebook).interior([written]))
     else:
         splice = _put_before(notebook, at, written)
     change = CellChange(
         kind="insert",
-        cell_id=name,
+        cell_id=new_id or _place_name(notebook, at),
         index=at,
         cell_type=edit.cell_type,
         old=None,
@@ -301,6 +300,20 @@ def _insert(notebook: Notebook, edit: InsertCell) -> _Planned:
         shifts_places=at < len(notebook.cells) and (names_places or _has_places_from(notebook, at)),
     )
     return _Planned(splices=[splice], change=change)
+
+
+def written_cell(notebook: Notebook, at: int, cell_type: CellType, source: str, cell_id: str | None) -> bytes:
+    """Return a new cell for this index, written as the cells near it. cell_id: None for one without an id."""
+    values = {"cell_type": f'"{cell_type}"'.encode(), "metadata": b"{}"}
+    if cell_type == "code":
+        values |= {"execution_count": b"null", "outputs": b"[]"}
+    if cell_id is not None:
+        values["id"] = f'"{cell_id}"'.encode()
+    as_ascii = writes_ascii(notebook, None)
+    written: list[bytes] | bytes = b'"%s"' % encoded(source, as_ascii=as_ascii)
+    if uses_lists(notebook, at):
+        written = [b'"%s"' % encoded(line, as_ascii=as_ascii) for line in lines_of(source)]
+    return new_cell(notebook, at, cell_type, values, written)
 
 
 def _index_at(notebook: Notebook, place: Beside | None) -> int:

@@ -109,6 +109,11 @@ def is_notebook_path(path: str) -> bool:
     return path.lower().endswith(".ipynb")
 
 
+def is_cell_id(text: str) -> bool:
+    """Return whether nbformat allows this id."""
+    return _ID.fullmatch(text) is not None
+
+
 def fault_of(data: bytes) -> NotebookInvalid | None:
     """Return why the cells cannot be named, None if they can."""
     try:
@@ -191,7 +196,7 @@ def _cells(data: bytes, places: Sequence["_Element"], values: Sequence[object]) 
             n_of_id[cell_id] = n_of_id.get(cell_id, 0) + 1
     cells = list[Cell]()
     for index, (place, value, cell_id) in enumerate(zip(places, values, ids, strict=True)):
-        if isinstance(cell_id, str) and n_of_id[cell_id] == 1 and _ID.fullmatch(cell_id):
+        if isinstance(cell_id, str) and n_of_id[cell_id] == 1 and is_cell_id(cell_id):
             name = cell_id
         else:
             name = f"cell-{index}" if f"cell-{index}" not in n_of_id else f"#{index}"  # no usable id begins with #

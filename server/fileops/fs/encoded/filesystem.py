@@ -145,6 +145,7 @@ class _EncodedStream:
         self._decoder = None if legacy_text.is_plain_utf8(encoding) else legacy_text.decoder_of(encoding)
         self._pending = b""
         self.encoding = encoding
+        self.is_unsaved = False
 
     @property
     def stamp(self) -> Stamp:

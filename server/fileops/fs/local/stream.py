@@ -13,6 +13,7 @@ class LocalStream:
     source: Source = "disk"
     version: int | None = None
     encoding: str | None = None
+    is_unsaved: bool = False
 
     def __init__(self, path: str, fd: int, stamp: Stamp, taken_ns: int) -> None:
         self._path = path

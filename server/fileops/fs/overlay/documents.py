@@ -16,6 +16,8 @@ from fileops.core.stamps import is_racy
 from fileops.core.uris import path_of
 from fileops.fs.overlay.bounded_resolution import BoundedResolution, Outcome
 from fileops.fs.overlay.document_table import DocumentTable
+from fileops.fs.overlay.open_cells import OpenCell, text_of
+from fileops.fs.overlay.open_cells import after_changes as cells_after_changes
 from fileops.fs.overlay.pending_edits import PendingEdits
 from fileops.fs.overlay.state import (
     DiskFacts,
@@ -25,6 +27,7 @@ from fileops.fs.overlay.state import (
     OpenDocument,
     after_changes,
     after_comparison,
+    after_notebook_changes,
     classify,
     effective_of,
     facts_of,
@@ -34,7 +37,14 @@ from fileops.fs.overlay.state import (
 )
 from fileops.fs.overlay.text_document import TextDocument, encode_document
 from fileops.fs.overlay.typed_text import TypedText, byte_splices
-from fileops.model.documents import DocumentChange, DocumentKey, PositionEncoding
+from fileops.model.documents import (
+    CellsReplaced,
+    DocumentChange,
+    DocumentKey,
+    NotebookChange,
+    PositionEncoding,
+    ReportedCell,
+)
 from fileops.model.edits import Splice
 from fileops.model.errors import FileMissing, FileOpsError, NotAbsolute
 from fileops.model.files import Snapshot
@@ -82,22 +92,37 @@ class DocumentStore:
 
     def opened(self, key: DocumentKey, path: str, version: int, text: str) -> None:
         """Add a document; if it is already open, this is its new text."""
-        self._open(key, path, version, text, None)
+        self._open(key, path, version, TextDocument(text), None)
+
+    def notebook_opened(self, key: DocumentKey, path: str, version: int, reported: Sequence[ReportedCell]) -> None:
+        """Add a notebook; if it is already open, these are its new cells."""
+        replaced = CellsReplaced(start=0, delete_count=0, cells=tuple(reported))
+        cells = cells_after_changes((), [replaced], self._encoding(key.editor))
+        self._open(key, path, version, text_of(cells), None, cells)
 
     def opened_unknown(self, key: DocumentKey, path: str, reason: str) -> None:
         """Add a document whose text could not be decoded."""
-        self._open(key, path, 0, "", Doubt(reason=reason))
+        self._open(key, path, 0, TextDocument(""), Doubt(reason=reason))
 
-    def _open(self, key: DocumentKey, path: str, version: int, text: str, doubt: Doubt | None) -> None:
+    def _open(
+        self,
+        key: DocumentKey,
+        path: str,
+        version: int,
+        text: TextDocument,
+        doubt: Doubt | None,
+        cells: tuple[OpenCell, ...] | None = None,
+    ) -> None:
         with self._lock:
             document = OpenDocument(
                 key=key,
                 path=path,
                 version=version,
-                text=TextDocument(text),
+                text=text,
                 serial=self._next_serial(),
                 changed_ns=steady_ns(),
                 doubt=doubt,
+                cells=cells,
             )
             self._put(document)
             self._table.locate(key, path, None)
@@ -112,20 +137,32 @@ class DocumentStore:
                 return None
             changed = after_changes(document, version, changes, self._encoding(key.editor))
             self._typed[document.key].add(changed.typed)
-            is_back = document.synced is not None and is_text(changed.text, document.synced)
-            is_user_modified = None if document.is_user_modified is None else not is_back
-            document = replace(
-                document,
-                version=version,
-                text=changed.text,
-                serial=self._next_serial(),
-                changed_ns=steady_ns(),
-                is_user_modified=is_user_modified,
-                reported="change",
-                doubt=changed.doubt,
-            )
-            self._put(document)
-            return self._table.place_of(document)
+            return self._change(replace(document, version=version, text=changed.text, doubt=changed.doubt))
+
+    def notebook_changed(self, key: DocumentKey, version: int, changes: Sequence[NotebookChange]) -> str | None:
+        """Apply changes of cells. One that does not fit the cells that we have puts the notebook in doubt."""
+        with self._lock:
+            document = self._named(key)
+            if document is None:
+                return None
+            cells, doubt = after_notebook_changes(document, version, changes, self._encoding(key.editor))
+            text = document.text if doubt is not None else text_of(cells)
+            self._typed[document.key].add(None)  # the text stands for the cells, and is not the file's
+            return self._change(replace(document, version=version, text=text, doubt=doubt, cells=cells))
+
+    def _change(self, document: OpenDocument) -> str:
+        """Put a document that the editor has changed. The lock is held."""
+        is_back = document.synced is not None and is_text(document.text, document.synced)
+        is_user_modified = None if document.is_user_modified is None else not is_back
+        document = replace(
+            document,
+            serial=self._next_serial(),
+            changed_ns=steady_ns(),
+            is_user_modified=is_user_modified,
+            reported="change",
+        )
+        self._put(document)
+        return self._table.place_of(document)
 
     def mark_unknown(self, editor: str, uri: str | None, reason: str) -> list[str]:
         """Put a document of this editor in doubt, or all if `uri` is None. Return their paths."""
@@ -148,6 +185,7 @@ class DocumentStore:
                 is_user_modified=document.is_foreign,
                 reported="save",
                 synced=document.text.text,
+                synced_cells=() if document.cells is None else tuple(cell.uri for cell in document.cells),
             )
             self._put(document)
             self._table.locate(document.key, document.path, None)
@@ -228,13 +266,15 @@ class DocumentStore:
     def wrote(self, disk: Snapshot) -> None:
         """Record that the daemon wrote the file: documents that show this text later were reloaded. Must not raise."""
         with self._lock:
-            is_open = bool(self._table.at(disk.path))
-        if not is_open:
-            return
-        facts = facts_of(disk)  # reads the whole text, so not under the lock
+            kinds = {document.cells is not None for document in self._table.at(disk.path)}
+        # Reads the whole text, so not under the lock.
+        digests = {is_notebook: facts_of(disk, as_notebook=is_notebook).digest for is_notebook in kinds}
         with self._lock:
             for document in self._table.at(disk.path):
-                self._table.update(document.key, document.serial, lambda now: with_file_text(now, facts.digest))
+                digest = digests.get(document.cells is not None)
+                self._table.update(
+                    document.key, document.serial, lambda now, digest=digest: with_file_text(now, digest)
+                )
 
     def state_of(self, key: DocumentKey, path: str) -> Classified | None:
         """Classify a document against the file at its canonical path. None if it was closed in the meantime."""
@@ -255,12 +295,14 @@ class DocumentStore:
                 return None
             if document.doubt is not None:
                 return document, None
-            if cached is not None and cached.disk.path == path and not self._has_changed(cached.disk):
+            is_notebook = document.cells is not None
+            is_comparable = cached is not None and (cached.disk.notebook is not None or not is_notebook)
+            if cached is not None and is_comparable and cached.disk.path == path and not self._has_changed(cached.disk):
                 if cached.serial == document.serial:
                     return document, cached
                 disk = cached.disk
             else:
-                disk = facts_of(self._disk.read(path))
+                disk = facts_of(self._disk.read(path), as_notebook=is_notebook)
             digest = text_digest(document.text.text)
             with self._lock:
                 compared = self._table.update(
@@ -419,6 +461,8 @@ class DocumentStore:
         document = self._table.get(key)
         if document is None and (path := path_of(key.uri)) is not None:
             document = self._table.at_given(key.editor, path)
+            if document is not None and document.cells is not None:
+                return None  # the editor means a text
         return document
 
     def _next_serial(self) -> int:

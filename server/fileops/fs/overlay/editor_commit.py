@@ -13,34 +13,48 @@ from fileops.concurrency import shares
 from fileops.core import splices as splice_lists
 from fileops.core import text as texts
 from fileops.core.diff.contents import splices_between
+from fileops.core.notebook.cells import parse
+from fileops.core.notebook.editor_cells import cells_after, cells_text, changed_sources, replacements
+from fileops.core.whole_text import splices_to_text
 from fileops.fs.os_errors import at_path
 from fileops.fs.overlay.documents import DocumentStore
+from fileops.fs.overlay.open_cells import OpenCell
 from fileops.fs.overlay.pending_edits import PendingEdit
-from fileops.fs.overlay.state import DocumentState, OpenDocument, comparable, snapshot_of
+from fileops.fs.overlay.state import DocumentState, OpenDocument, comparable, content_of, snapshot_of
 from fileops.fs.overlay.text_document import encode_document
 from fileops.fs.overlay.text_edits import document_edits
 from fileops.model.changes import PlannedFile
-from fileops.model.documents import BufferEdit, PositionEncoding
+from fileops.model.documents import BufferEdit, DocumentEdit, NotebookBufferEdit, PositionEncoding
 from fileops.model.edits import Splice
-from fileops.model.errors import ApplyRefused, DocumentUnknown, FileOpsError, SetConflict
-from fileops.model.files import CommitReport, Committed, Snapshot
+from fileops.model.errors import ApplyRefused, DocumentUnknown, FileOpsError, NotebookInvalid, SetConflict
+from fileops.model.files import CommitReport, Committed, Snapshot, Text, TextFormat
 from fileops.model.internal_errors import Cancelled, Stale
 from fileops.ports import CommitHooks, Editor
 
 
 class _EditorWrite(Struct, frozen=True, kw_only=True):
-    """A write to a document that is as the write expects it. new_text: comparable."""
+    """A write to a document that is as the write expects it.
+
+    edits: of the text, or of the texts of a notebook's cells. of_cells: instead of these, the cells of a notebook to
+    replace. new_text: comparable.
+    """
 
     snapshot: Snapshot
     document: OpenDocument
     state: DocumentState
-    edit: BufferEdit
+    edits: tuple[BufferEdit, ...]
+    of_cells: NotebookBufferEdit | None = None
     new_data: bytes
     new_text: str
 
     @property
     def has_effect(self) -> bool:
-        return self.new_data != self.snapshot.data
+        return self.new_data != self.snapshot.data and bool(self.edits or self.of_cells)
+
+    @property
+    def request(self) -> tuple[str, str]:
+        """Return what is the same for writes that are one request to the editor."""
+        return self.document.editor, "" if self.of_cells is None else self.snapshot.path
 
 
 class EditorCommit(Struct, frozen=True, kw_only=True):
@@ -86,8 +100,8 @@ class EditorCommit(Struct, frozen=True, kw_only=True):
             for write in writes
         }
         made: list[tuple[_EditorWrite, Committed]] = []
-        asked = sorted((write for write in writes if write.has_effect), key=lambda write: write.document.editor)
-        for _, batch in groupby(asked, key=lambda write: write.document.editor):
+        asked = sorted((write for write in writes if write.has_effect), key=lambda write: write.request)
+        for _, batch in groupby(asked, key=lambda write: write.request):
             made += self._made(list(batch), made, on_cancel)
         by_path |= {write.snapshot.path: committed for write, committed in made}
         return tuple(by_path[write.snapshot.path] for write in writes)
@@ -116,12 +130,14 @@ class EditorCommit(Struct, frozen=True, kw_only=True):
         fmt = state.disk.format
         new_data = splice_lists.apply(snapshot.data, wanted.splices)
         _, encoding = self._editor_of(document)
+        if document.cells is not None:
+            return _planned_in_cells(wanted, document, document.cells, state, new_data, encoding)
         edits = document_edits(document.text, snapshot.data, fmt, wanted.splices, encoding)
         return _EditorWrite(
             snapshot=snapshot,
             document=document,
             state=state,
-            edit=BufferEdit(uri=document.uri, version=document.version, edits=edits),
+            edits=(BufferEdit(uri=document.uri, version=document.version, edits=edits),),
             new_data=new_data,
             new_text=comparable(texts.decode(new_data, fmt)),
         )
@@ -146,7 +162,7 @@ class EditorCommit(Struct, frozen=True, kw_only=True):
         for open_document in self.documents.at(snapshot.path, thoroughly=True):
             document, state = self.documents.state_of(open_document.key, snapshot.path) or (open_document, None)
             if state is not None and document.version == snapshot.version:
-                data = encode_document(document.text.text, state.disk.format)
+                data = content_of(document, state.disk)
                 if data == snapshot.data:
                     return document, replace(state, data=data)
         raise Stale(path=snapshot.path)
@@ -209,9 +225,7 @@ class EditorCommit(Struct, frozen=True, kw_only=True):
                 held.enter_context(self.documents.pending.begin(write.document.key, write.new_text)) for write in batch
             ]
             try:
-                editor.apply(
-                    [write.edit for write in batch], is_current=lambda: self._are_at(batch), on_cancel=on_cancel
-                )
+                _ask(editor, batch, is_current=lambda: self._are_at(batch), on_cancel=on_cancel)
                 deadline = time.monotonic() + self.verify_s
                 for write, edit in zip(batch, pending, strict=True):
                     self.documents.pending.wait_for(write.document.key, edit, max(0.0, deadline - time.monotonic()))
@@ -243,7 +257,7 @@ class EditorCommit(Struct, frozen=True, kw_only=True):
         """Return what became of one document. Raises: ApplyRefused, DocumentUnknown, Cancelled."""
         key, serial = write.document.key, write.document.serial
         if pending.shown_by is not None:
-            data = encode_document(pending.shown_by.text.text, write.state.disk.format)
+            data = content_of(pending.shown_by, write.state.disk)
             return self._committed(write, pending.shown_by, data, None)
         if answer is not None:
             if isinstance(answer, DocumentUnknown):
@@ -253,7 +267,7 @@ class EditorCommit(Struct, frozen=True, kw_only=True):
         unconfirmed = self.documents.await_change(key, serial, reason)
         if unconfirmed is None:
             raise ApplyRefused(reason="the editor reported success, but the document shows another text")
-        if not checks_version:
+        if not checks_version and write.of_cells is None:
             raise DocumentUnknown(reason=reason)
         return self._committed(write, unconfirmed, write.new_data, reason)
 
@@ -261,6 +275,70 @@ class EditorCommit(Struct, frozen=True, kw_only=True):
         snapshot = snapshot_of(write.snapshot.path, after, replace(write.state, serial=after.serial, data=data))
         report = CommitReport(method="buffer", durability="editor", reason=reason)
         return Committed(snapshot=with_changes(snapshot, is_left=True), report=report)
+
+
+def _planned_in_cells(
+    wanted: PlannedFile,
+    document: OpenDocument,
+    cells: Sequence[OpenCell],
+    state: DocumentState,
+    new_data: bytes,
+    encoding: PositionEncoding,
+) -> _EditorWrite:
+    """Return the write of a notebook: new texts of cells if it does nothing else. Raises: ApplyRefused."""
+    snapshot = wanted.snapshot
+    if state.is_without_file:
+        raise ApplyRefused(reason="the file on the disk is no notebook any more, so its cells cannot be edited")
+    try:
+        before, after = parse(snapshot.data), parse(new_data)
+    except NotebookInvalid as invalid:
+        raise ApplyRefused(reason=f"the edit would leave no notebook: {invalid.reason}") from invalid
+    edited = cells_after(before, after, wanted.splices)
+    sources = changed_sources(before, edited)
+    edits = [
+        BufferEdit(uri=cell.uri, version=cell.version, edits=_edits_of_cell(cell, source, encoding))
+        for index, source in (sources or {}).items()
+        for cell in (cells[index],)
+    ]
+    of_cells = None
+    if sources is None and (runs := replacements(before, edited)):
+        of_cells = NotebookBufferEdit(
+            uri=document.uri,
+            path=document.path,
+            version=document.version,
+            cell_versions={cell.uri: cell.version for cell in cells},
+            edits=runs,
+        )
+    return _EditorWrite(
+        snapshot=snapshot,
+        document=document,
+        state=state,
+        edits=tuple(edits),
+        of_cells=of_cells,
+        new_data=new_data,
+        new_text=cells_text((cell.cell_type, cell.source) for cell in edited),
+    )
+
+
+def _edits_of_cell(cell: OpenCell, source: str, encoding: PositionEncoding) -> tuple[DocumentEdit, ...]:
+    fmt = TextFormat()
+    data = encode_document(cell.text.text, fmt)
+    splices = splices_to_text(Text(data=data, format=fmt), source)
+    return document_edits(cell.text, data, fmt, splices, encoding)
+
+
+def _ask(
+    editor: Editor,
+    batch: Sequence[_EditorWrite],
+    *,
+    is_current: Callable[[], bool],
+    on_cancel: Callable[[Callable[[], None]], None],
+) -> None:
+    """Raises: as `Editor.apply`."""
+    if batch[0].of_cells is not None:
+        editor.apply_to_notebook(batch[0].of_cells, is_current=is_current, on_cancel=on_cancel)
+    else:
+        editor.apply([edit for write in batch for edit in write.edits], is_current=is_current, on_cancel=on_cancel)
 
 
 _STAYED = "an editor did not take the changes back"

@@ -32,7 +32,7 @@ from fileops.ports import CommitHooks, ContentStream, DocumentSink, Editor, File
 
 if TYPE_CHECKING:
     from fileops.fs.overlay.state import DocumentState, EffectiveDocument, OpenDocument
-    from fileops.model.documents import DocumentChange, PositionEncoding
+    from fileops.model.documents import DocumentChange, NotebookChange, PositionEncoding, ReportedCell
 
 log = logging.getLogger(__name__)
 
@@ -94,6 +94,12 @@ class OverlayFileSystem:
 
     def changed(self, key: DocumentKey, version: int, changes: "Sequence[DocumentChange]") -> bool:
         return self._report(self._documents.changed(key, version, changes))
+
+    def notebook_opened(self, key: DocumentKey, path: str, version: int, cells: "Sequence[ReportedCell]") -> None:
+        self._documents.notebook_opened(key, path, version, cells)
+
+    def notebook_changed(self, key: DocumentKey, version: int, changes: "Sequence[NotebookChange]") -> bool:
+        return self._report(self._documents.notebook_changed(key, version, changes))
 
     def mark_unknown(self, editor: str, uri: str | None, reason: str) -> None:
         self._report_all(self._documents.mark_unknown(editor, uri, reason))
@@ -167,7 +173,13 @@ class OverlayFileSystem:
         if snapshot.stamp is None:
             raise FileMissing
         return BytesStream(
-            snapshot.data, snapshot.stamp, snapshot.taken_ns, snapshot.source, snapshot.version, snapshot.encoding
+            snapshot.data,
+            snapshot.stamp,
+            snapshot.taken_ns,
+            snapshot.source,
+            snapshot.version,
+            snapshot.encoding,
+            is_unsaved=snapshot.is_unsaved,
         )
 
     def try_open_cached(self, path: str) -> ContentStream | None:
@@ -332,6 +344,12 @@ class _EditorDocuments:
 
     def changed(self, uri: str, version: int, changes: "Sequence[DocumentChange]") -> bool:
         return self._overlay.changed(DocumentKey(self._editor, uri), version, changes)
+
+    def notebook_opened(self, uri: str, path: str, version: int, cells: "Sequence[ReportedCell]") -> None:
+        self._overlay.notebook_opened(DocumentKey(self._editor, uri), path, version, cells)
+
+    def notebook_changed(self, uri: str, version: int, changes: "Sequence[NotebookChange]") -> bool:
+        return self._overlay.notebook_changed(DocumentKey(self._editor, uri), version, changes)
 
     def mark_unknown(self, uri: str | None, reason: str) -> None:
         self._overlay.mark_unknown(self._editor, uri, reason)

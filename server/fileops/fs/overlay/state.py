@@ -15,10 +15,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fileops.core import text as texts
+from fileops.core.notebook.editor_cells import WITHOUT_CELLS, cells_text_of, with_cells
+from fileops.fs.overlay.open_cells import OpenCell, UnfitChange, shown_cells
+from fileops.fs.overlay.open_cells import after_changes as cells_after_changes
 from fileops.fs.overlay.text_document import TextDocument, encode_document
 from fileops.fs.overlay.typed_text import Change, is_certain
 from fileops.model.digest import content_digest
-from fileops.model.documents import DocumentChange, DocumentKey, PositionEncoding
+from fileops.model.documents import NOTEBOOK, DocumentChange, DocumentKey, NotebookChange, PositionEncoding
 from fileops.model.files import Snapshot, Stamp, TextFormat
 
 REGULAR_FILE = 0o100644  # mode of a document that has no file yet
@@ -40,7 +43,7 @@ class Doubt(Struct, frozen=True, kw_only=True):
 
 
 class OpenDocument(Struct, frozen=True, kw_only=True):
-    """State of one open document."""
+    """State of one open document: a text, or a notebook, whose `text` stands for its cells in comparisons."""
 
     key: DocumentKey
     path: str
@@ -56,10 +59,12 @@ class OpenDocument(Struct, frozen=True, kw_only=True):
     reported: Literal["open", "change", "save"] = "open"
     is_foreign: bool = False  # we cannot decode the file, so the editor uses another encoding
     doubt: Doubt | None = None  # None while the text is known
+    cells: tuple[OpenCell, ...] | None = None  # of a notebook
+    synced_cells: tuple[str, ...] = ()  # their URIs when they were last those of the file
 
     @property
     def uri(self) -> str:
-        return self.key.uri
+        return self.key.uri.removeprefix(NOTEBOOK)
 
     @property
     def editor(self) -> str:
@@ -73,9 +78,10 @@ class DiskFacts(Struct, frozen=True, kw_only=True):
     stamp: Stamp | None
     taken_ns: int
     format: TextFormat
-    digest: bytes | None  # of the text; None if there is no file
+    digest: bytes | None  # of the text, or of the cells of a notebook; None if there is no file, or it has no cells
     is_text: bool
     encoding: str | None  # see Snapshot
+    notebook: bytes | None = None  # the content, for a document that is a notebook
 
 
 class DocumentState(Struct, frozen=True, kw_only=True):
@@ -85,6 +91,11 @@ class DocumentState(Struct, frozen=True, kw_only=True):
     kind: Kind
     disk: DiskFacts
     data: bytes = b""  # the text as a file; of a dirty document only
+
+    @property
+    def is_without_file(self) -> bool:
+        """Return whether the cells are those of an editor alone, because the file has a fault."""
+        return self.kind == "dirty" and self.disk.notebook is not None and self.disk.digest is None
 
 
 class EffectiveDocument(Struct, frozen=True):
@@ -114,16 +125,19 @@ def effective_of(classified: Sequence[tuple[OpenDocument, DocumentState | None]]
     )
 
 
-def facts_of(disk: Snapshot) -> DiskFacts:
+def facts_of(disk: Snapshot, *, as_notebook: bool = False) -> DiskFacts:
+    """Return what a document is compared with. as_notebook: the document is a notebook."""
     fmt = texts.detect_format(disk.data)
+    text = cells_text_of(disk.data) if as_notebook else texts.decode(disk.data, fmt) if disk.exists else None
     return DiskFacts(
         path=disk.path,
         stamp=disk.stamp,
         taken_ns=disk.taken_ns,
         format=fmt,
-        digest=text_digest(texts.decode(disk.data, fmt)) if disk.exists else None,
+        digest=None if text is None else text_digest(text),
         is_text=_is_text_file(disk.data, fmt),
         encoding=disk.encoding,
+        notebook=disk.data if as_notebook and disk.exists else None,
     )
 
 
@@ -133,10 +147,10 @@ def after_comparison(document: OpenDocument, disk: DiskFacts, digest: bytes) -> 
     An editor may report a reload after the file has changed again. So a text that the file has had is not the user's.
     """
     if digest == disk.digest:
-        return replace(document, is_user_modified=False, synced=document.text.text, file_texts=())
+        return replace(_synced(document), is_user_modified=False, file_texts=())
     if digest in document.file_texts:
         later = document.file_texts[document.file_texts.index(digest) + 1 :]
-        reloaded = replace(document, is_user_modified=False, synced=document.text.text, file_texts=later)
+        reloaded = replace(_synced(document), is_user_modified=False, file_texts=later)
         return with_file_text(reloaded, disk.digest)
     is_first = document.is_user_modified is None
     compared = replace(
@@ -146,6 +160,11 @@ def after_comparison(document: OpenDocument, disk: DiskFacts, digest: bytes) -> 
         is_foreign=document.is_foreign or (is_first and disk.stamp is not None and not disk.is_text),
     )
     return with_file_text(compared, disk.digest)
+
+
+def _synced(document: OpenDocument) -> OpenDocument:
+    cells = () if document.cells is None else tuple(cell.uri for cell in document.cells)
+    return replace(document, synced=document.text.text, synced_cells=cells)
 
 
 def with_file_text(document: OpenDocument, digest: bytes | None) -> OpenDocument:
@@ -192,11 +211,37 @@ def after_changes(
     return Changed(text=text, doubt=doubt, typed=typed if is_certain_all and doubt is None else None)
 
 
+def after_notebook_changes(
+    document: OpenDocument, version: int, changes: Sequence[NotebookChange], encoding: PositionEncoding
+) -> tuple[tuple[OpenCell, ...], Doubt | None]:
+    """Return the cells and their doubt, which ends only when the notebook is opened again, if it is not of one edit."""
+    cells = document.cells
+    if cells is None:
+        return (), Doubt(reason="the editor reported a change of cells in a text")
+    if document.doubt is not None and document.doubt.is_lost:
+        return cells, document.doubt
+    if version < document.version:  # VS Code counts texts of cells alone: the notebook's version may stay
+        return cells, Doubt(reason="the editor reported a change with a version that it had passed")
+    try:
+        return cells_after_changes(cells, changes, encoding), None
+    except UnfitChange as unfit:
+        return cells, Doubt(reason=str(unfit))
+
+
 def classify(document: OpenDocument, disk: DiskFacts, digest: bytes) -> DocumentState:
     """Classify a document that `after_comparison` returned."""
     kind = _kind_of(document, is_same=digest == disk.digest)
-    data = encode_document(document.text.text, disk.format) if kind == "dirty" else b""
+    data = content_of(document, disk) if kind == "dirty" else b""
     return DocumentState(serial=document.serial, kind=kind, disk=disk, data=data)
+
+
+def content_of(document: OpenDocument, disk: DiskFacts) -> bytes:
+    """Return the document as a file: a text in the file's format, or the file's notebook with the editor's cells."""
+    if document.cells is None:
+        return encode_document(document.text.text, disk.format)
+    is_synced = document.synced is not None and text_digest(document.synced) == disk.digest
+    shown = shown_cells(document.cells, document.synced_cells if is_synced else ())
+    return with_cells(WITHOUT_CELLS if disk.digest is None or disk.notebook is None else disk.notebook, shown)
 
 
 def _kind_of(document: OpenDocument, *, is_same: bool) -> Kind:

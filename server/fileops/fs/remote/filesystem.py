@@ -260,6 +260,7 @@ class RemoteStream:
     source: Source = "disk"
     version: int | None = None
     encoding: str | None = None
+    is_unsaved: bool = False
 
     def __init__(self, path: str, reader: RemoteReader, stamp: Stamp) -> None:
         self._path = path

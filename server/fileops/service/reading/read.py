@@ -228,7 +228,7 @@ class ReadOperation(Struct, frozen=True):
             and not request.raw
             and (self.settings.notebooks == "cells" or request.cell_id is not None)
         ):
-            page = self._page(notebook, request)
+            page = self._page(notebook, request, is_unsaved=stream.is_unsaved)
             window = _window_of(page, text.newline_style(data, fmt), fmt)
             output = _output(window, self.settings.texts)
         else:
@@ -268,7 +268,7 @@ class ReadOperation(Struct, frozen=True):
             not_cells=fault if self.settings.notebooks == "cells" else None,
         )
 
-    def _page(self, notebook: Notebook, request: ReadRequest) -> CellsPage:
+    def _page(self, notebook: Notebook, request: ReadRequest, *, is_unsaved: bool) -> CellsPage:
         """Raises: CellNotFound, TooManyChars."""
         limits = self.settings.limits
         page = page_of(
@@ -278,6 +278,7 @@ class ReadOperation(Struct, frozen=True):
             limits,
             cell=None if request.cell_id is None else cell_of(notebook, request.cell_id),
             outputs=request.outputs,
+            is_unsaved=is_unsaved,
         )
         if page.n_chars > limits.max_chars:
             raise TooManyChars(n_chars=page.n_chars, max_chars=limits.max_chars)

@@ -8,6 +8,17 @@
 ---@field description? string The purpose of the changes, for the person who is asked.
 ---@field dry_run? boolean Check and preview, but write nothing.
 
+---@class (exact) fileops.wire.ApplyNotebookEditParams Asks an editor to replace cells of a notebook.
+---@field file_path string The notebook's file.
+---@field uri string The notebook's URI, as the editor opened it.
+---@field version integer The version that the editor reported last.
+---@field cell_versions table<string, integer> The versions of the cells' texts, by their URIs, in order; the editor refuses the edits if one differs.
+---@field edits fileops.wire.NotebookCellsEdit[] The last run first, so that indexes hold while the edits are made in order.
+
+---@class (exact) fileops.wire.ApplyNotebookEditResult Whether the editor has made all edits.
+---@field applied boolean False if it has made none.
+---@field failure_reason? string Why not, for a person; null if they were made.
+
 ---@class (exact) fileops.wire.ApplyPatchParams A patch that is applied as a whole or not at all.
 ---@field session_id? string By default the connection's session `default`; for `fileops/stats`, all sessions.
 ---@field patch string The patch, in the patch language of agents or as a unified diff.
@@ -760,6 +771,18 @@
 ---@field fault 'cell'|'encoding'|'json'|'no_notebook'|'too_large'|'version' The kind of fault.
 ---@field line? integer The line with the fault; null if it is not known.
 ---@field reason string A clause about it.
+
+---@class (exact) fileops.wire.NotebookCellsEdit A run of cells to replace.
+---@field start integer The index of the first cell, before all edits.
+---@field delete_count integer How many cells are replaced.
+---@field cells fileops.wire.NotebookEditCell[] The cells to show there.
+
+---@class (exact) fileops.wire.NotebookEditCell A cell to show.
+---@field cell_id? string Its id in the file; null if it has none.
+---@field cell_type 'code'|'markdown'|'raw' Its type.
+---@field source string Its whole source.
+---@field outputs 'keep'|'none' `keep`: those of `moved_from`; if that is null, those of the removed cell with this id or source.
+---@field moved_from? integer The index of the cell that it is, before all edits; null for a new one.
 
 ---@class (exact) fileops.wire.Notice What others changed in a file that the session has read.
 ---@field changed_by string The author: `external`, `buffer` or a session.
