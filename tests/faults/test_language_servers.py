@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import signal
+import subprocess
 import sys
 import threading
 from collections.abc import Callable, Generator, Mapping
@@ -25,6 +26,7 @@ from fileops.model.sessions import SessionName
 from support import scripted_language_server
 from support.patience import PATIENCE_S, wait_until
 
+N_OF_SERVER = 3  # a scripted server, its child, and the process that ends them when the daemon is killed
 PROGRAM = str(pathlib.Path(scripted_language_server.__file__))
 
 
@@ -270,9 +272,41 @@ def test_program_is_never_looked_for_in_the_project(project: Project, monkeypatc
 def test_processes_of_a_server_end_with_the_daemon(project: Project) -> None:
     project.report(project.setting(child=True), "one", "two")
     (pid,) = project.pids()
-    assert len(group_of(pid)) == 2
+    assert len(group_of(pid)) == N_OF_SERVER
     project.servers.close()
     wait_until(lambda: not group_of(pid))
+
+
+DAEMON = """
+import sys, threading
+from pathlib import Path
+from faults.test_language_servers import Project
+
+project = Project(Path(sys.argv[1]))
+project.edit(project.setting({"deaf": True, "child": True}, pids=sys.argv[2]), "one", "two")
+threading.Event().wait()
+"""
+
+
+def test_processes_of_a_server_end_with_a_daemon_that_is_killed(tmp_path: pathlib.Path) -> None:
+    """This server neither reads the end of its input nor looks for its parent."""
+    folder, pids = tmp_path / "p", tmp_path / "pids"
+    folder.mkdir()
+    path = os.pathsep.join((str(pathlib.Path(__file__).parents[1]), *filter(None, sys.path)))
+    daemon = subprocess.Popen(
+        [sys.executable, "-c", DAEMON, str(folder), str(pids)], env={**os.environ, "PYTHONPATH": path}
+    )
+    try:
+        wait_until(lambda: pids.exists() and pids.read_text().endswith("\n"))
+        pid = int(pids.read_text())
+        wait_until(lambda: len(group_of(pid)) >= N_OF_SERVER)
+        daemon.kill()
+        wait_until(lambda: not group_of(pid))
+    finally:
+        daemon.kill()
+        daemon.wait()
+        for member in group_of(int(pids.read_text())) if pids.exists() else ():
+            os.kill(member, signal.SIGKILL)
 
 
 def test_server_that_is_being_ended_ends_with_the_daemon(project: Project) -> None:

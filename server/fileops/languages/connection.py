@@ -61,6 +61,7 @@ class ServerConnection:
         # pygls' writer interface has two methods, which a transport has.
         self.client.protocol.set_writer(cast("Any", self._process.input))
         self._serving = asyncio.create_task(self._serve(self._process))
+        await self._process.end_with_daemon()
 
     async def ask(self, method: str, params: object, timeout_s: float) -> Any:
         """Send a request and return its decoded result. Raises: TimeoutError, ServerEnded, JsonRpcException."""

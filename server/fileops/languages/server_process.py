@@ -2,6 +2,10 @@
 
 asyncio's own `Process` leaves its pipes to the garbage collector if the event loop ends soon after the process, or if a
 child of it keeps their other ends open. Belongs to the event loop that started it.
+
+A daemon that is killed (SIGKILL) ends nothing itself, and a busy server does not notice the end of its input. So a
+shell waits in the server's process group for the end of its own input, which only the daemon holds open, and ends the
+group. As long as it is a member, the system gives the group's number to no other.
 """
 
 import asyncio
@@ -14,6 +18,8 @@ from typing import cast
 
 log = logging.getLogger(__name__)
 
+_SHELL = "/bin/sh"
+_END_WITH_INPUT = "read _; kill -9 0"  # 0: its own process group
 EXIT_S = 1.0  # of a killed process: only the kernel can delay it
 
 
@@ -26,12 +32,25 @@ class ServerProcess(asyncio.SubprocessProtocol):
         self._open_pipes = {0, 1, 2}
         self._has_exited = asyncio.Event()
         self._has_no_pipes = asyncio.Event()
+        self._watcher: ServerProcess | None = None  # the shell; see the module
 
     @classmethod
     async def start(cls, program: str, arguments: Sequence[str]) -> "ServerProcess":
         """Raises: OSError."""
+        return await cls._in_group(0, program, arguments)
+
+    async def end_with_daemon(self) -> None:
+        """Make the process end however the daemon ends; see the module."""
+        with suppress(OSError):  # it has ended already, and its group with it; or there can be no more processes
+            self._watcher = await self._in_group(self.pid, _SHELL, ("-c", _END_WITH_INPUT))
+        if self._has_exited.is_set():  # meanwhile, so `close` may have been called already
+            await self._close_watcher()
+
+    @classmethod
+    async def _in_group(cls, group: int, program: str, arguments: Sequence[str]) -> "ServerProcess":
+        """Args: group: a process group, 0 for a new one. Raises: OSError."""
         loop = asyncio.get_running_loop()
-        _, process = await loop.subprocess_exec(cls, program, *arguments, cwd="/", start_new_session=True)
+        _, process = await loop.subprocess_exec(cls, program, *arguments, cwd="/", process_group=group)
         return process
 
     @property
@@ -63,6 +82,13 @@ class ServerProcess(asyncio.SubprocessProtocol):
             self.input.abort()  # close() would wait for a reader of what is still unread
         self._started().close()
         await self._has_no_pipes.wait()
+        await self._close_watcher()
+
+    async def _close_watcher(self) -> None:
+        if self._watcher is not None:
+            with suppress(ProcessLookupError):
+                self._watcher._started().kill()  # it may have joined the group after the others were killed
+            await self._watcher.close()
 
     def _started(self) -> asyncio.SubprocessTransport:
         assert self._transport is not None
