@@ -113,6 +113,20 @@ class FileVersion(Struct, frozen=True, gc=False):
     is_executable: bool = False
 
 
+# How entries come about, and what may happen at the same time. As in jj's operation log, what happened is added, and
+# what is undone is marked: an undo is an entry of its own.
+#
+# 1. Any number of programs write to the files, and any number of daemons record them in one database. No writer waits:
+#    an edit through a daemon is a compare-and-swap, and everything else is seen only after it was made.
+# 2. A watch event or the end of an edit names a file. One thread of each daemon reads it, and compares it with what it
+#    knew. What happened between two readings is one change.
+# 3. Each change is one transaction: the entry, its contents, and what it undoes. The order of the rows is the order of
+#    the contents. An edit may come in before what another daemon has seen of it and of what followed.
+# 4. If two daemons see one change, the second one finds its content in the newest entry, and only adds what it knows of
+#    the author.
+# 5. Who the author was may come to be known later: a save is reported, or a command ends. Until then the entry is not
+#    `settled`. Of one writer, entries a moment apart become one, and what was made and taken back at once is no entry.
+# 6. After a kill, the next daemon compares the files with the newest contents, and adds what it missed as "away".
 class Entry(Struct, frozen=True, kw_only=True):
     """One change of one file. A file that does not exist has no version (None).
 

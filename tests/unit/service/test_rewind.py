@@ -98,6 +98,31 @@ async def test_rewind_of_redo_makes_the_first_rewind_count_again(recording: Reco
     assert (entry.undone_by, rewind.undone_by) == (rewind.entry_id, None)
 
 
+async def test_rewind_does_not_bring_back_what_was_undone_redone_and_undone_again(recording: Recording) -> None:
+    mine = _changed(_changed(OLD, b"two", b"2"), b"five", b"5")
+    entry_id = recording.write(A, mine, AGENT)
+    undo = await recording.rewind("entry_id", entry_id)
+    recording.entries()  # the undo is in the record before the agent writes again
+    recording.write(A, _changed(OLD, b"one", b"1"), AGENT)
+    await recording.rewind("rewind_id", undo.rewind_id or "")
+    assert recording.bench.on_disk(A) == _changed(mine, b"one", b"1")
+    await recording.rewind("entry_id", entry_id)
+    result = await recording.rewind("session_id", "agent")
+    assert (result.error, result.n_left, recording.bench.on_disk(A)) == (None, 0, OLD)
+
+
+async def test_undos_of_a_creation_and_of_the_rename_after_it_leave_no_file(recording: Recording) -> None:
+    for n in (1, 2):
+        recording.store.put_turn(Turn(turn_id=f"t-{n}", session_id=SessionName("agent"), label="Agent", began=n))
+    recording.write("/w/new", b"one\n", AGENT, "t-1")
+    recording.rename("/w/new", NEW, AGENT, "t-2")
+    recording.write(NEW, b"one\nmore\n", AGENT, "t-2")
+    await recording.rewind("turn_id", "t-1")
+    recording.entries()
+    await recording.rewind("all_since_turn", "t-1")
+    assert (recording.bench.on_disk("/w/new"), recording.bench.on_disk(NEW)) == (None, None)
+
+
 async def test_rewind_with_overlapping_change_leaves_and_lists_it(recording: Recording) -> None:
     """R-REW-4."""
     mine = _changed(_changed(OLD, b"two", b"2"), b"five", b"5")
