@@ -9,7 +9,7 @@ import pytest
 from bench.reliability import tables
 from bench.reliability.__main__ import Result, markdown, note_at_once, run
 from bench.reliability.contenders import OWN, RELEVANT, STR_REPLACE, STRICT, UNIQUE
-from bench.reliability.random_files import random_files
+from bench.reliability.random_files import N_FILES, random_files
 from bench.reliability.scenario import HELD_OUT, HERE, TABLE, Scenario, load_table, load_tree
 from bench.reliability.tokens import UNIT
 
@@ -19,7 +19,7 @@ PAGE = (Path(__file__).parents[2] / "docs" / "guide" / "comparison.md").read_tex
 GROUPS = {"stale", "trap", "ambiguous", "slip", "bytes", "several", "patch", "read"}
 COUNTED = (  # rows that are the same in each run
     "Silently wrong", "Right at the first call, where that is clear", "Right by the second call, all with a goal",
-    "Refused although it is clear",
+    "Refused although it is clear", "Random files",
 )  # fmt: skip
 COST = "Cost of an edit that lands (characters / 4)"
 
@@ -29,7 +29,7 @@ def result_of(name: str, table: Path = TABLE, n_trees: int = 0) -> Result:
     with tempfile.TemporaryDirectory(prefix="fileops-reliability-") as folder:
         root = Path(folder).resolve()
         tree = load_tree() if n_trees else None
-        files = list(random_files(100, seed=23))
+        files = list(random_files(N_FILES) if table is TABLE else random_files(100, seed=23))
         return run(OWN[name](root / "home"), load_table(table), tree, files, root / "run", n_trees)
 
 

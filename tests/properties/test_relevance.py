@@ -165,6 +165,12 @@ def as_bytes(lines: Sequence[Line]) -> bytes:
     return "".join(f"{line.text}\n" for line in lines).encode()
 
 
+def has_one_identity(file: RandomFile) -> bool:
+    """Return whether no content came back with other lines of the same words: no reader could know of that."""
+    lines_of = {as_bytes(lines): lines for lines in file.history}
+    return all([*map(id, lines_of[as_bytes(lines)])] == [*map(id, lines)] for lines in file.history)
+
+
 def outcome_over_history(file: RandomFile, rng: random.Random) -> tuple[Outcome, Outcome]:
     """The edit over a history of which some changes are known, and by comparison of its ends alone."""
     changes, path = KnownChanges(), snapshot_of(b"").path
@@ -201,7 +207,7 @@ def test_edits_over_histories_that_are_known_in_part_land_on_the_lines_that_were
     rng = random.Random(7)
     over: Counter[Outcome] = Counter()
     compared: Counter[Outcome] = Counter()
-    for file in random_files(1_500, 43, operations):
+    for file in filter(has_one_identity, random_files(1_500, 43, operations)):
         outcome, as_a_whole = outcome_over_history(file, rng)
         over[outcome] += 1
         compared[as_a_whole] += 1

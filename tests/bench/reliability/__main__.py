@@ -18,7 +18,7 @@ from pathlib import Path
 
 from bench.reliability.contenders import RELEVANT, STRICT, Contender, contenders
 from bench.reliability.host import Case, play
-from bench.reliability.random_files import Outcome, RandomFile, play_random, random_files
+from bench.reliability.random_files import N_FILES, SEED, Outcome, RandomFile, play_random, random_files
 from bench.reliability.scenario import HELD_OUT, TABLE, Scenario, Tree, load_table, load_tree
 from bench.reliability.shared_tree import TreeResult, share
 from bench.reliability.tokens import UNIT
@@ -215,8 +215,8 @@ def main() -> int:
     parser.add_argument("--no-peers", action="store_true", help="do not install and play other tools")
     parser.add_argument("--peers-folder", type=Path, default=DEFAULT_PEERS, help="where they are kept between runs")
     parser.add_argument("--only", default="", metavar="NAME;…", help="play only these contenders (a part of a name)")
-    parser.add_argument("--fuzz", type=int, default=1000, metavar="N", help="how many random files (default 1000)")
-    parser.add_argument("--seed", type=int, default=5, help="of the random files (default 5)")
+    parser.add_argument("--fuzz", type=int, default=N_FILES, metavar="N", help=f"random files (default {N_FILES})")
+    parser.add_argument("--seed", type=int, default=SEED, help=f"of the random files (default {SEED})")
     parser.add_argument("--held-out", action="store_true", help="play the held-out table instead")
     parser.add_argument("--trees", type=int, default=N_TREE_RUNS, metavar="N", help="runs of the shared tree")
     parser.add_argument("--json", type=Path, help="write every case to this file")

@@ -16,7 +16,7 @@ from typing import Literal
 from bench.reliability.contenders import Contender
 from bench.reliability.scenario import EditCall
 
-SEED = 5
+SEED, N_FILES = 5, 1_000  # of the published table
 _STATEMENTS = (
     "log()", "i += 1", "x = get()", "return x", "if x:", "    drop(x)", "else:", "    keep(x)", "close()", "send(x)",
     "wait()", "y = x",

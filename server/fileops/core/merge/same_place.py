@@ -147,8 +147,6 @@ def moved_block(
         block, block_now = _block_around(lines, first, last), _block_around(now, first_now, first_now + last - first)
         if block is None or block_now is None or lines[slice(*block)] != now[slice(*block_now)]:
             return False
-        if _end_of(lines, block[1]) != _end_of(now, block_now[1]):
-            return False
         body = b"\n" + b"".join(lines[slice(*block)])
         at, at_now = _only_place(text, body), _only_place(text_now, body)
         if not body.endswith(b"\n") or at < 0 or at_now < 0 or then.start - at != there.start - at_now:
@@ -157,7 +155,7 @@ def moved_block(
 
 
 def _block_around(lines: Sequence[bytes], first: int, last: int) -> tuple[int, int] | None:
-    """Return the block [start, stop) that contains these lines, if they are not its first and it is long enough."""
+    """Return the block [start, stop) that contains these lines and those beside them, if it is long enough."""
     start = first
     while start >= 0 and (is_blank(lines[start]) or indentation(lines[start])):
         start -= 1
@@ -166,13 +164,8 @@ def _block_around(lines: Sequence[bytes], first: int, last: int) -> tuple[int, i
         stop += 1
     while stop > start + 1 and is_blank(lines[stop - 1]):
         stop -= 1
-    is_inside = 0 <= start < first and last < stop
+    is_inside = 0 <= start < first and last < stop - 1
     return (start, stop) if is_inside and stop - start >= MIN_BLOCK_LINES else None
-
-
-def _end_of(lines: Sequence[bytes], stop: int) -> bytes:
-    """Return the line that ends a block; nothing if that is a blank line, or the end of the file."""
-    return lines[stop].rstrip() if stop < len(lines) else b""
 
 
 def _only_place(text: bytes, part: bytes) -> int:

@@ -386,7 +386,7 @@ def test_equal_line_that_a_session_adds_directly_beside_is_at_its_own_place(at: 
 
 
 def test_block_that_moved_is_not_told_from_another_by_its_last_line_alone() -> None:
-    """What ends the block is part of it: a brace that is gone is a change directly below."""
+    """The lines directly beside the edit must be in the block: a brace that is gone is a change directly below."""
     old = b"f() {\n    a = 1\n    b = 2\n}\n\ng() {\n    c = 3\n}\n"
     mine = edit("    b = 2\n", "    b = 7\n")
     assert reason_of(old, old.replace(b"b = 2\n}\n", b"b = 2\n"), mine) == "near"
