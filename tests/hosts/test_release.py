@@ -38,17 +38,14 @@ from hosts.test_companion import person_at
 from hosts.test_hosts import placed, started
 from support import daemon_process
 from support.patience import PATIENCE_S
-from support.release import build_release, file_of
+from support.release import built_once, file_of
 
-pytestmark = [pytest.mark.timeout(2 * PATIENCE_S), pytest.mark.xdist_group("release in hosts")]
+pytestmark = pytest.mark.timeout(900)
 
 
 @pytest.fixture(scope="module")
 def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    dist = tmp_path_factory.mktemp("dist")
-    built = build_release(dist, "--without", "vscode")
-    assert built.returncode == 0, built.stderr
-    return dist
+    return built_once(tmp_path_factory)
 
 
 def run(place: Place, *command: str, environment: dict[str, str]) -> str:

@@ -1,8 +1,12 @@
 """Releases as tools/release.py builds them, of the tracked files as they are."""
 
+import fcntl
+import os
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 from support.distributions import ROOT
 
@@ -14,7 +18,22 @@ def build_release(
 ) -> "subprocess.CompletedProcess[str]":
     """Build a release of this tree, with what is not committed yet."""
     command = [sys.executable, str(ROOT / "tools" / "release.py"), "--uncommitted", "--dist", str(dist), *options]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=280, env=environment)
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+
+
+def built_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a release without a home and without the extension of VS Code, one for all workers. It is only read."""
+    base = tmp_path_factory.getbasetemp()
+    common = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    dist = common / "release"
+    with (common / "release.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not dist.is_dir():
+            unfinished = tmp_path_factory.mktemp("release") / "dist"
+            built = build_release(unfinished, "--without", "vscode")
+            assert built.returncode == 0, built.stderr
+            unfinished.rename(dist)
+    return dist
 
 
 def file_of(dist: Path, pattern: str) -> Path:

@@ -10,7 +10,7 @@ import pytest
 
 from clients.neovim.world import Neovim, neovim
 from support.patience import PATIENCE_S
-from support.release import build_release, file_of
+from support.release import built_once, file_of
 
 SCRIPT = """
 local path = vim.api.nvim_buf_get_name(0)
@@ -28,8 +28,6 @@ io.stdout:write(table.concat(lines or { 'no answer' }, '\\n'))
 vim.cmd.qall({ bang = true })
 """
 
-pytestmark = pytest.mark.xdist_group("release for neovim")  # one process builds it once
-
 
 @pytest.fixture(params=["floor", "new"])
 def nvim(request: pytest.FixtureRequest, tmp_path: Path) -> Neovim:
@@ -38,12 +36,10 @@ def nvim(request: pytest.FixtureRequest, tmp_path: Path) -> Neovim:
 
 @pytest.fixture(scope="module")
 def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    dist = tmp_path_factory.mktemp("dist")
-    built = build_release(dist, "--without", "vscode")
-    assert built.returncode == 0, built.stderr
-    return file_of(dist, "*.nvim-*.zip")
+    return file_of(built_once(tmp_path_factory), "*.nvim-*.zip")
 
 
+@pytest.mark.timeout(900)
 def test_unpacked_archive_edits_and_has_its_help(nvim: Neovim, archive: Path, tmp_path: Path) -> None:
     site = tmp_path / "site"
     with zipfile.ZipFile(archive) as packed:
