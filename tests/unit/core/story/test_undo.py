@@ -62,6 +62,12 @@ def test_all_lines_are_undone_but_the_one_with_a_word_by_hand() -> None:
     assert result == (base.replace(b"word150 ", b"byhand "), 1)
 
 
+def test_inserted_lines_between_which_others_typed_one_are_left_together() -> None:
+    """The line was not there when they were inserted, so it divides nothing into two places."""
+    contents = [b"top\nend\n", b"top\none\ntwo\nend\n", b"top\none\ntyped\ntwo\nend\n"]
+    assert undone(contents, {"e1"}) == (contents[-1], 1)
+
+
 def test_undo_of_a_session_does_not_bring_back_what_was_undone_in_it() -> None:
     """Undo, an edit elsewhere, redo, undo: then the session is undone."""
     line_18 = BASE.replace(b"line 18 ", b"agent 18 ")
