@@ -5,6 +5,8 @@ are ended afterwards. The parts are:
 
 - folders: how long the start of recording takes, and the memory and disk for it, of folders that git tracks, whose
   contents are git's, and of others, whose contents are copied.
+- first_seconds: how long after attaching to a folder that git tracks the changes of a command are recorded, beside
+  `git status` in the same folder, in turn; and the processor time of the daemon until then. Use --sizes 50000.
 - commands: how long the daemon keeps a hook waiting that reports the end of a command.
 - edits: what the record adds to an edit by a tool. Two daemons, one with and one without a record, edit in turn.
 - rewinds of what a command wrote: the preview, and the rewind itself. It is redone and made again, in turn: the median
@@ -33,7 +35,7 @@ from typing import Literal
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from bench.measure import resident_kb
+from bench.measure import cpu_s, resident_kb
 from fileops.attach import handshake
 from fileops_client import FileOpsClient
 from support.daemon_process import Place, place
@@ -44,6 +46,7 @@ COMMAND_FILES = (0, 100)
 REWOUND_FILES = (64, 300, 1_000)
 N_REDOS = 9  # each redoes or undoes the one before; with the one whose syncs are counted, the last one undoes
 N_COMMANDS = 15
+N_FIRST = 5  # daemons
 N_WARM = 5  # edits that are not counted, because they load modules
 QUIET_S = 0.15  # after an edit, for what the record does once it was answered
 STRACE_S = 1.0  # until it is attached to all threads
@@ -77,7 +80,7 @@ async def _measure_folders(arguments: argparse.Namespace) -> None:
 async def _measure_start(n_files: int, *, is_tracked: bool) -> None:
     with place() as here:
         pid = here.start()
-        project = _project(here, n_files, is_tracked=is_tracked)
+        project = _project(here.folder, n_files, is_tracked=is_tracked)
         empty = here.folder / "empty"
         empty.mkdir()
         async with _client(here, empty) as first:  # loads modules, and opens the record
@@ -94,8 +97,8 @@ async def _measure_start(n_files: int, *, is_tracked: bool) -> None:
                 )
 
 
-def _project(here: Place, n_files: int, *, is_tracked: bool) -> Path:
-    project = here.folder / "project"
+def _project(folder: Path, n_files: int, *, is_tracked: bool) -> Path:
+    project = folder / "project"
     for number, path in enumerate(_paths(project, n_files)):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f"file {number}\n{TEXT}")
@@ -142,6 +145,41 @@ def _disk_kb(here: Place) -> float:
     return sum(path.stat().st_size for path in folder.iterdir()) / 1024
 
 
+# --- the first seconds --------------------------------------------------------------------------------------------
+
+
+async def _measure_first_seconds(arguments: argparse.Namespace) -> None:
+    for n_files in arguments.sizes:
+        with tempfile.TemporaryDirectory() as folder:
+            project = _project(Path(folder).resolve(), n_files, is_tracked=True)
+            taken = [await _first_seconds(project) for _ in range(N_FIRST)]
+        ours_s, cpu_s, git_s = (statistics.median(each) for each in zip(*taken, strict=True))
+        ratio = statistics.median(ours / git for ours, _, git in taken)
+        _say(
+            f"{n_files:,} files of git: recorded {ours_s:.2f} s after attaching, {cpu_s:.2f} s of processor time; "
+            f"git status {git_s:.2f} s, {ratio:.1f} times as fast"
+        )
+
+
+async def _first_seconds(project: Path) -> tuple[float, float, float]:
+    """Return until when a new daemon records the changes of a command, its processor time, and that of `git status`."""
+    start = time.perf_counter()
+    git = await asyncio.create_subprocess_exec("git", "status", "--porcelain", cwd=project)
+    assert await git.wait() == 0
+    git_s = time.perf_counter() - start
+    with place() as here:
+        pid = here.start()
+        empty = here.folder / "empty"
+        empty.mkdir()
+        async with _client(here, empty) as first:  # loads modules, and opens the record
+            await _until_recorded(first, empty)
+            start, before_s = time.perf_counter(), cpu_s(pid)
+            async with _client(here, project) as client:
+                while not (await client.request("fileops/beginCommand", {}))["recorded"]:
+                    assert time.perf_counter() - start < WAIT_S
+                return time.perf_counter() - start, cpu_s(pid) - before_s, git_s
+
+
 # --- commands ------------------------------------------------------------------------------------------------------
 
 
@@ -149,7 +187,7 @@ async def _measure_commands(arguments: argparse.Namespace) -> None:
     del arguments
     with place() as here:
         here.start()
-        project = _project(here, SIZES[-1], is_tracked=True)
+        project = _project(here.folder, SIZES[-1], is_tracked=True)
         paths = _paths(project, SIZES[-1])
         async with _client(here, project) as client:
             await _until_recorded(client, project)
@@ -256,7 +294,7 @@ async def _measure_rewinds(arguments: argparse.Namespace) -> None:
     del arguments
     with place() as here:
         pid = here.start()
-        project = _project(here, max(REWOUND_FILES), is_tracked=True)
+        project = _project(here.folder, max(REWOUND_FILES), is_tracked=True)
         async with _client(here, project) as person, _client(here, project, role="agent") as agent:
             await _until_recorded(person, project)
             for n_files in REWOUND_FILES:
@@ -311,7 +349,7 @@ async def _measure_watches(arguments: argparse.Namespace) -> None:
     for n_files in arguments.sizes:
         with place() as here:
             pid = here.start()
-            project = _project(here, n_files, is_tracked=True)
+            project = _project(here.folder, n_files, is_tracked=True)
             async with _client(here, project) as client, _client(here, project, role="agent") as agent:
                 await _until_recorded(client, project)
                 for path in _paths(project, n_files):
@@ -343,6 +381,7 @@ def _say(line: str) -> None:
 
 PARTS = {
     "folders": _measure_folders,
+    "first_seconds": _measure_first_seconds,
     "commands": _measure_commands,
     "edits": _measure_edits,
     "rewinds": _measure_rewinds,
