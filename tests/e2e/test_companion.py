@@ -449,7 +449,7 @@ async def test_lines_of_others_that_a_write_removed_are_named_and_come_back(
 
 @pytest.mark.parametrize("name", ["a.txt", ".env"])
 async def test_lost_lines_come_back_after_the_daemon_was_started_again(project: Path, name: str) -> None:
-    """R-COMP-24: but those of a protected file, whose contents are never stored."""
+    """R-COMP-24: but those of a protected file, whose contents are compared and never stored (R-COMP-21a)."""
     path = project / name
     path.write_text(TEXT)
     async with shared_daemon() as daemon:
@@ -470,6 +470,8 @@ async def test_lost_lines_come_back_after_the_daemon_was_started_again(project: 
         path.write_text(TEXT.replace("line 3\n", "mine 3\n"))
         after = await host.hook("PostToolUse", **about, tool_input=given, tool_response={"originalFile": TEXT})
         loss_id = after["systemMessage"].partition("fileops-server undo ")[2].partition("`")[0]
+        by = [entry["by"] for entry in await entries_of(editor, path, 2)]
+        assert [author.get("session_id") for author in by] == ["claude-code:s1", None]
     async with shared_daemon() as daemon:
         editor = await daemon.editor(project)
         undone = await editor.call("fileops/undo", {"edit_id": loss_id})
@@ -733,6 +735,22 @@ async def test_session_of_hooks_ends_if_nothing_was_heard_of_it_for_half_an_hour
     hooked.now = lambda: began + 2 * QUIET_S
     hooked.end_lost()
     assert daemon.state.n_hooked() == 0
+
+
+async def test_newest_call_counts_if_the_host_gives_its_calls_no_ids(
+    daemon: SharedDaemon, project: Path, person: LspClient
+) -> None:
+    """R-COMP-5a"""
+    path = project / "a.txt"
+    gemini = HookedHost(daemon.state, project, host="gemini")
+    for n in (3, 5):
+        given = {"file_path": str(path), "old_string": f"line {n}\n", "new_string": f"mine {n}\n"}
+        await gemini.hook("BeforeTool", tool_name="replace", tool_input=given)
+    path.write_text(TEXT.replace("line 3\n", "mine 3\n"))
+    assert (await author(person, path))["by"]["kind"] == "outside"
+    path.write_text(path.read_text().replace("line 5\n", "mine 5\n"))
+    newest = (await entries_of(person, path, 2))[0]
+    assert (newest["by"].get("session_id"), newest["evidence"]) == ("gemini-cli:s1", "commit")
 
 
 async def test_call_that_failed_is_announced_no_longer(host: HookedHost, project: Path, person: LspClient) -> None:

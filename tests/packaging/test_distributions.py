@@ -69,7 +69,7 @@ import asyncio
 from fileops_client import FileOpsClient
 
 async def main():
-    async with FileOpsClient.in_process(strategies={"regex": lambda text, old, new: []}):
+    async with FileOpsClient.in_process(roots="anywhere", strategies={"regex": lambda text, old, new: []}):
         pass
 
 try:
