@@ -65,7 +65,10 @@ MAY_IMPORT: dict[str, set[str]] = {
         "model", "ports", "core.presentation", "core.roots", "core.uris", "platform", "rpc", "wire", "api", "service",
         "attach.control",  # `mcp config --check` asks the daemon
     },
-    "schema": {"model", "core.presentation", "rpc.errors", "wire", "api", "lsp"},
+    "schema": {
+        "model", "core.presentation", "rpc.errors", "wire", "api", "lsp", "service.companion.answers",
+        "service.companion.report",
+    },
     "attach": {"model.sessions", "core.presentation.record_texts", "core.presentation.hook_texts"},
     "daemon": {"rpc", "attach", "concurrency.delivery"},
     "terminal": {"attach", "core.presentation.phrases", "core.text", "platform.programs", "platform.regular_files"},

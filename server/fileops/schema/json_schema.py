@@ -15,6 +15,7 @@ from fileops.model.files import CommitReport
 from fileops.model.review import SessionInfo
 from fileops.schema.descriptions import description_of, descriptions_of_keys
 from fileops.schema.messages import Message, OneOf, messages
+from fileops.service.companion import answers, report
 from fileops.wire import details
 from fileops.wire import types as wire
 
@@ -22,6 +23,7 @@ Json = dict[str, Any]
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 REF = "#/$defs/{name}"
 
+_BODIES = (report.CompanionReport, answers.Answer)  # of the control request `companion`
 _ARGUMENTS = (wire.KeepArgument, wire.UndoArgument)  # of commands, in an array that holds anything
 
 # The protocol's names of types that have another name in the server.
@@ -36,6 +38,9 @@ PUBLIC_NAMES = {
     wire.Params.__name__: "SessionsParams",
     CorrectionRequest.__name__: "CorrectEditParams",
     titles.Description.__name__: "DescribeResult",
+    answers.Answer.__name__: "CompanionAnswer",
+    answers.CorrectedText.__name__: "CompanionCorrected",
+    answers.ShownText.__name__: "CompanionShown",
     render.View.__name__: "RenderResult",
     wire.ErrorInfo.__name__: "ToolError",
     SessionInfo.__name__: "AskingSession",
@@ -92,7 +97,7 @@ def document() -> Json:
 def definitions(table: Iterable[Message]) -> Json:
     """Return the definition of each type in the table, by its name in the protocol, in alphabetical order."""
     shapes = [shape for message in table for shape in (message.params, *_alternatives(message), message.details)]
-    listed = [shape for shape in (*shapes, *REFINED.values(), *_ARGUMENTS) if shape is not None]
+    listed = [shape for shape in (*shapes, *REFINED.values(), *_ARGUMENTS, *_BODIES) if shape is not None]
     _, components = msgspec.json.schema_components(listed, schema_hook=_any, ref_template=REF)
     for shape in _declared_in(listed):
         _describe(components[shape.__name__], shape)

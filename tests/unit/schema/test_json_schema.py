@@ -36,6 +36,7 @@ def test_every_reference_has_a_definition() -> None:
 
 def test_every_definition_is_used_by_a_message_or_another() -> None:
     further = {"KeepArgument", "UndoArgument"}  # what `arguments` may hold
+    further |= {"CompanionReport", "CompanionAnswer"}  # bodies of a control request
     assert set(DEFS) - {reference.rpartition("/")[2] for reference in references(SCHEMA)} == further
 
 

@@ -321,6 +321,15 @@ export interface ByUnsure {
   /** The possible authors. */
   candidates: (BySession | ByCommand | ByPerson | ByOutside)[];
 }
+/** A call of a batch. */
+export interface CalledTool {
+  /** What was called. */
+  call: ReadCall | EditCall | WriteCall | PatchCall;
+  /** The host's id of the call. */
+  call_id?: string;
+  /** Whether the host has refused it, perhaps before it called any hook. */
+  is_refused?: boolean;
+}
 /** Cancels a request. */
 export interface CancelParams {
   /** The id of the request. */
@@ -588,6 +597,64 @@ export interface CommitDetails {
   durability: 'editor' | 'file_synced' | 'not_synced' | 'synced';
   /** Why less is guaranteed than usual. */
   reason: string | null;
+}
+/** The body that answers a hook. */
+export interface CompanionAnswer {
+  /** Null leaves it to the host. */
+  decision?: ('allow' | 'ask' | 'deny') | null;
+  /** Why, for the model. */
+  reason?: string;
+  /** Texts for the model. */
+  contexts?: string[];
+  /** What replaces the output of a read. */
+  shown?: CompanionShown | null;
+  /** A sentence for the person. */
+  person?: string;
+  /** Only if the host can take it. */
+  corrected?: CompanionCorrected | null;
+}
+/** The texts of an edit that replace those of the host's call. */
+export interface CompanionCorrected {
+  /** The text to replace. */
+  old: string;
+  /** The text in its place. */
+  new: string;
+}
+/** The body of the control request `companion`. */
+export interface CompanionReport {
+  /** What has happened, or will happen. */
+  event: 'after' | 'batch' | 'before' | 'decision' | 'end' | 'failed' | 'owner' | 'start' | 'turn';
+  /** The folder in which the host works. */
+  cwd?: string;
+  /** The host's permission mode. */
+  mode?: string;
+  /** What stands before the names of fileops-server's tools in this host. */
+  tool_prefix?: string | null;
+  /** Whether the host takes other texts of an edit than its model gave. */
+  can_correct?: boolean;
+  /** The host's id of the call. */
+  call_id?: string;
+  /** The host's id of a subagent. */
+  agent_id?: string;
+  /** What the host calls the subagent's kind. */
+  agent_type?: string;
+  /** Of `before`, `after` and `failed`. */
+  calls?: (ReadCall | EditCall | WriteCall | PatchCall)[];
+  /** Of `batch`. */
+  batch?: CalledTool[];
+  /** Of `decision`: what the answer to `before` has named. */
+  waiting?: string;
+}
+/** Lines that replace those that a read has shown. */
+export interface CompanionShown {
+  /** Their text. */
+  content: string;
+  /** Number of the first, from 1. */
+  start: number;
+  /** How many. */
+  n_lines: number;
+  /** How many lines the whole text has. */
+  n_total: number;
 }
 /** Asks the user about a command. */
 export interface ConfirmCommandParams {
@@ -1062,6 +1129,23 @@ export interface DiffView {
 export interface Document {
   /** A `file:` URI. */
   uri: string;
+}
+/** An edit of a file. */
+export interface EditCall {
+  /** Names the type. */
+  kind: 'edit';
+  /** Absolute path of the file. */
+  path: string;
+  /**
+   * The replacements, in their order.
+   *
+   * @minItems 1
+   */
+  edits: [OneEdit, ...OneEdit[]];
+  /** The file's text before, if the host says. */
+  original?: string | null;
+  /** The file's text after, if the host says. */
+  result?: string | null;
 }
 /** Details of an edit, a multi-edit or a write. The outcome decides which keys are present. */
 export interface EditDetails {
@@ -1877,6 +1961,15 @@ export interface Notice {
   /** Whether lines of the diff were left out. */
   truncated: boolean;
 }
+/** One replacement of an edit. */
+export interface OneEdit {
+  /** The text to replace. */
+  old: string;
+  /** The text in its place. */
+  new: string;
+  /** Whether every occurrence is replaced. */
+  all?: boolean;
+}
 /** A document that was opened. */
 export interface OpenedDocument {
   /** A `file:` URI. */
@@ -1917,6 +2010,15 @@ export interface OutputView {
   text?: string[];
   /** How many lines it has in all. */
   n_lines?: number;
+}
+/** A patch of files. */
+export interface PatchCall {
+  /** Names the type. */
+  kind: 'patch';
+  /** The patch, as the host's tool takes it. */
+  patch: string;
+  /** The folder of its relative paths. */
+  cwd: string;
 }
 /** A place in a document. */
 export interface Position {
@@ -1967,6 +2069,19 @@ export interface Range {
   start: Position;
   /** The position after it. */
   end: Position;
+}
+/** A read of a file. */
+export interface ReadCall {
+  /** Names the type. */
+  kind: 'read';
+  /** Absolute path of the file. */
+  path: string;
+  /** Number of the first line that was asked for or shown, from 1. */
+  start?: number | null;
+  /** How many lines. */
+  n_lines?: number | null;
+  /** Their text, if the host says. */
+  shown?: string | null;
 }
 /** Details of a read. The keys from `mime_type` to `n_frames` describe an image. */
 export interface ReadDetails {
@@ -3383,6 +3498,19 @@ export interface WorkspaceFolder {
   uri: string;
   /** The name for people. */
   name?: string;
+}
+/** A write of a whole text. */
+export interface WriteCall {
+  /** Names the type. */
+  kind: 'write';
+  /** Absolute path of the file. */
+  path: string;
+  /** The new text. */
+  content: string;
+  /** The file's text before, if the host says. */
+  original?: string | null;
+  /** The file's text after, if the host says. */
+  result?: string | null;
 }
 /** Writes a whole file. */
 export interface WriteParams {

@@ -11,33 +11,42 @@ Decision = Literal["deny", "ask", "allow"]
 
 
 class ShownText(Struct, frozen=True, kw_only=True):
-    """Lines that replace those that a read has shown. start: the first one's number. n_total: of the whole text."""
+    """Lines that replace those that a read has shown."""
 
     content: str
+    """Their text."""
     start: int
+    """Number of the first, from 1."""
     n_lines: int
+    """How many."""
     n_total: int
+    """How many lines the whole text has."""
 
 
 class CorrectedText(Struct, frozen=True, kw_only=True):
     """The texts of an edit that replace those of the host's call."""
 
     old: str
+    """The text to replace."""
     new: str
+    """The text in its place."""
 
 
 class Answer(Struct, frozen=True, kw_only=True):
-    """decision: None leaves it to the host. contexts: texts for the model. person: a sentence for the person.
-
-    corrected: only if the host can take it.
-    """
+    """The body that answers a hook."""
 
     decision: Decision | None = None
+    """Null leaves it to the host."""
     reason: str = ""
+    """Why, for the model."""
     contexts: tuple[str, ...] = ()
+    """Texts for the model."""
     shown: ShownText | None = None
+    """What replaces the output of a read."""
     person: str = ""
+    """A sentence for the person."""
     corrected: CorrectedText | None = None
+    """Only if the host can take it."""
 
 
 NOTHING = Answer()

@@ -17,75 +17,103 @@ MAX_FILES = 64  # of one patch
 
 
 class ReadCall(Struct, frozen=True, kw_only=True, tag_field="kind", tag="read"):
-    """A read. start, n_lines: the lines that were asked for or shown, 1-based. shown: their text, if the host says."""
+    """A read of a file."""
 
     path: Path
+    """Absolute path of the file."""
     start: int | None = None
+    """Number of the first line that was asked for or shown, from 1."""
     n_lines: int | None = None
+    """How many lines."""
     shown: str | None = None
+    """Their text, if the host says."""
 
 
 class OneEdit(Struct, frozen=True, kw_only=True):
+    """One replacement of an edit."""
+
     old: str
+    """The text to replace."""
     new: str
+    """The text in its place."""
     all: bool = False
+    """Whether every occurrence is replaced."""
 
 
 class EditCall(Struct, frozen=True, kw_only=True, tag_field="kind", tag="edit"):
-    """An edit. original, result: the file's text before and after, if the host says."""
+    """An edit of a file."""
 
     path: Path
+    """Absolute path of the file."""
     edits: Annotated[list[OneEdit], Meta(min_length=1)]
+    """The replacements, in their order."""
     original: str | None = None
+    """The file's text before, if the host says."""
     result: str | None = None
+    """The file's text after, if the host says."""
 
 
 class WriteCall(Struct, frozen=True, kw_only=True, tag_field="kind", tag="write"):
-    """A write of a whole text. original, result: as in EditCall."""
+    """A write of a whole text."""
 
     path: Path
+    """Absolute path of the file."""
     content: str
+    """The new text."""
     original: str | None = None
+    """The file's text before, if the host says."""
     result: str | None = None
+    """The file's text after, if the host says."""
 
 
 class PatchCall(Struct, frozen=True, kw_only=True, tag_field="kind", tag="patch"):
-    """A patch. cwd: for its relative paths."""
+    """A patch of files."""
 
     patch: str
+    """The patch, as the host's tool takes it."""
     cwd: Path
+    """The folder of its relative paths."""
 
 
 HostCall = ReadCall | EditCall | WriteCall | PatchCall
 
 
 class CalledTool(Struct, frozen=True, kw_only=True):
-    """A call of a batch. is_refused: the host has refused it, perhaps before it called any hook."""
+    """A call of a batch."""
 
     call: HostCall
+    """What was called."""
     call_id: str = ""
+    """The host's id of the call."""
     is_refused: bool = False
+    """Whether the host has refused it, perhaps before it called any hook."""
 
 
 class CompanionReport(Struct, frozen=True, kw_only=True):
-    """See docs/protocol/companion.md.
-
-    mode: the host's permission mode. tool_prefix: of the names of our tools in this host. waiting: of a decision.
-    agent_id, agent_type: of a subagent. can_correct: whether the host takes other texts of an edit from a hook, before
-    it looks for them in the file.
-    """
+    """The body of the control request `companion`."""
 
     event: Event
+    """What has happened, or will happen."""
     cwd: str = ""
+    """The folder in which the host works."""
     mode: str = ""
+    """The host's permission mode."""
     tool_prefix: str | None = None
+    """What stands before the names of fileops-server's tools in this host."""
     can_correct: bool = False
+    """Whether the host takes other texts of an edit than its model gave."""
     call_id: str = ""
+    """The host's id of the call."""
     agent_id: Annotated[str, Meta(max_length=4096)] = ""
+    """The host's id of a subagent."""
     agent_type: Annotated[str, Meta(max_length=4096)] = ""
+    """What the host calls the subagent's kind."""
     calls: list[HostCall] = []
+    """Of `before`, `after` and `failed`."""
     batch: list[CalledTool] = []
+    """Of `batch`."""
     waiting: str = ""
+    """Of `decision`: what the answer to `before` has named."""
 
 
 class Removal(Struct, frozen=True, kw_only=True):
