@@ -4,11 +4,12 @@ import asyncio
 import json
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from e2e.test_diagnostics import PROGRAM, begin
+from fileops.service import formatting
 from support.lsp_client import SUITE, FileOpsClient, Json, serving
 from support.mcp_client import mcp_client, texts_of
 from support.patience import PATIENCE_S, wait_until
@@ -16,6 +17,13 @@ from support.patience import PATIENCE_S, wait_until
 pytestmark = SUITE
 RUFF: Json = {"name": "ruff", "command": [str(Path(sys.executable).parent / "ruff"), "server"], "globs": ["*.py"]}
 UGLY = b"\xef\xbb\xbfx  =  1\r\n\r\n\r\ndef f( a ):\r\n    return  a\r\n"
+
+
+@pytest.fixture(autouse=True)
+def patience(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An edit waits for a formatter for a second, which a busy machine may need for more than that."""
+    if "[late]" not in cast("pytest.Item", request.node).name:
+        monkeypatch.setattr(formatting, "WAIT_S", PATIENCE_S)
 
 
 def scripted(name: str = "scripted", **behaviour: object) -> Json:
