@@ -81,7 +81,6 @@ export class Agents implements vscode.Disposable {
     for (const session of sessions) this.#labels.set(session.session_id, session.label);
     this.#sessions = [...sessions].sort((a, b) => Number(b.connected) - Number(a.connected) || b.last_seen - a.last_seen);
     this.#changed.fire();
-    void vscode.commands.executeCommand('setContext', 'fileops.hasAgent', this.hasAgent);
     this.#look(undefined); // a change may arrive before the name of its session
   }
 
@@ -114,7 +113,7 @@ export class Agents implements vscode.Disposable {
   #itemOf({ session_id, host, connected, approval_mode, n_reads, n_edits, last_seen }: Session): { label: string; description: string } {
     const name = this.nameOf(session_id);
     const facts = [
-      ...(name.toLowerCase().includes(host.toLowerCase()) ? [] : [host]), ...(connected ? [] : ['left']), MODES[approval_mode].label.toLowerCase(),
+      ...(plain(name).includes(plain(host)) ? [] : [host]), ...(connected ? [] : ['left']), MODES[approval_mode].label.toLowerCase(),
       counted(n_reads, 'read'), counted(n_edits, 'edit'), clock(last_seen),
     ];
     return { label: `$(${connected ? 'plug' : 'debug-disconnect'}) ${name}`, description: facts.join(' · ') };
@@ -172,6 +171,9 @@ export class Agents implements vscode.Disposable {
     for (const disposable of this.#disposables) disposable.dispose();
   }
 }
+
+/** For comparing names: `claude-code` is Claude Code. */
+const plain = (name: string): string => name.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
 
 /** Of a full name: `HOST:ID` or `HOST-N`, and `/SESSION_ID` after it (R-HUB-2 in docs/PROTOCOL.md). */
 const hostOf = (sessionId: string): string => /^(.+?)(?:-\d+)?(?:[:/]|$)/.exec(sessionId)?.[1] ?? 'an agent';

@@ -26,6 +26,7 @@ import { attachedTo } from './review/attached';
 import { Reviews } from './review/queue';
 import { DiffPanes } from './ui/diff';
 import { Status } from './ui/status';
+import { Walkthrough } from './ui/walkthrough';
 
 const RESTARTING_SETTINGS = ['path', 'interpreter', 'confine', 'roots', 'bash', 'encodings'].map(name => `fileops.${name}`);
 
@@ -80,11 +81,12 @@ export function activate(context: vscode.ExtensionContext): FileopsApi {
   const turns = new Turns(daemon, list, panes, (rewindId, what) => actions.offerRedo(rewindId, what));
   const history = new History(daemon, panes, agents, actions);
   const ask = new AskSwitch(daemon);
+  const walkthrough = new Walkthrough(daemon, agents);
   const status = new Status(daemon, reviews, agents, list, here, actions, ask);
 
   let isLeaving = false;
   context.subscriptions.push(
-    log, panes, reviews, daemon, problems, list, before, here, actions, diffs, agents, changes, turns, ask, status,
+    log, panes, reviews, daemon, problems, list, before, here, actions, diffs, agents, changes, turns, ask, walkthrough, status,
     new Commands({ list, here, actions, diffs, turns, reviews, agents, history, ask, status, log }),
     daemon.on('fileops/didChangeReviews')(params => reviews.update(params)),
     daemon.onDidSend(call => own.began(call)),

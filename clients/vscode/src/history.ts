@@ -46,10 +46,11 @@ export class History {
   }
 
   #itemOf(entry: RecordEntry): Item {
-    const { path: filePath, moved_from, kind, added, removed, time, undone_by, undoes, rewind_id, undoable } = entry;
+    const { path: filePath, moved_from, kind, added, removed, time, undone_by, undoes, rewind_id, undoable, content } = entry;
     const what = moved_from ? `renamed from ${path.basename(moved_from)}` : VERBS[kind];
     const note = undone_by !== null ? 'undone' : rewind_id !== null || undoes.length > 0 ? 'an undo' : '';
-    const facts = [`+${added} −${removed}`, what, this.#authorOf(entry), clock(time), note];
+    const size = content === 'kept' ? `+${added} −${removed}` : content.replaceAll('_', ' ');
+    const facts = [size, what, this.#authorOf(entry), clock(time), note];
     return {
       label: path.basename(filePath), description: facts.filter(fact => fact !== '').join(' · '),
       buttons: undoable && undone_by === null ? [UNDO] : [], entry,

@@ -47,6 +47,16 @@ async function story() {
   await palette('Agent Changes: Undo File');
   await until(() => fs.readFileSync(path.join(workspace, 'one.py'), 'utf8') === 'a = 1\n', 'it is undone');
   say(`the package works: ${expected}`);
+
+  await palette('Welcome: Open Walkthrough');
+  const walkthrough = page.locator('.quick-input-list .monaco-list-row', { hasText: 'Get Started with Agent Changes' });
+  await page.locator('.quick-input-widget input').first().fill('Agent Changes');
+  await walkthrough.click();
+  const step = title => page.locator('.getting-started-step', { hasText: title });
+  await step('The daemon runs').locator('.codicon.complete').waitFor();
+  await step('Connect an agent').waitFor();
+  assert.equal(await step('Accept or reject').locator('.codicon.complete').count(), 0);
+  say('the walkthrough ticks what is done');
 }
 
 await play(workbench, out, story);
