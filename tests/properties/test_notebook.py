@@ -295,7 +295,7 @@ def _require_source(edit: CellEdit, change: CellChange, old: Notebook, new: Note
 
 
 def _has_a_line_each(cell: Cell) -> bool:
-    texts = [piece.text for piece in cell.pieces]
+    texts = list(cell.texts)
     return (
         cell.is_list
         and all(texts)

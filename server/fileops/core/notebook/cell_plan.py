@@ -266,7 +266,7 @@ def _with_source(
         new=_decoded(splicing.apply(text.data, splices)),
         has_old_outputs=bool(cell.outputs),
     )
-    inside = splices_in(notebook.data, cell, regions, style, as_ascii=as_ascii)
+    inside = splices_in(notebook, cell, regions, style, as_ascii=as_ascii)
     return _Planned(splices=inside, change=change, n_replacements=n_replacements)
 
 

@@ -13,7 +13,7 @@ from itertools import accumulate, islice
 from msgspec import Struct
 
 from fileops.core.notebook.cell_style import ListStyle
-from fileops.core.notebook.cells import Cell, Piece
+from fileops.core.notebook.cells import Cell, Notebook, Piece
 from fileops.model.edits import Splice
 
 _UNIT = re.compile(
@@ -38,13 +38,16 @@ def encoded(text: str, *, as_ascii: bool) -> bytes:
     return _SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", escaped).encode()
 
 
-def splices_in(data: bytes, cell: Cell, regions: Sequence[Region], style: ListStyle, *, as_ascii: bool) -> list[Splice]:
+def splices_in(
+    notebook: Notebook, cell: Cell, regions: Sequence[Region], style: ListStyle, *, as_ascii: bool
+) -> list[Splice]:
     """Return the splices over the file. regions: sorted, not overlapping. style: of the list, if the source is one."""
     if not regions:
         return []
     if not cell.is_list:
-        return [_in_piece(data, cell.pieces[0], region, 0, as_ascii=as_ascii) for region in regions]
-    return _List(data, cell, style, as_ascii=as_ascii).splices(regions)
+        piece = notebook.pieces_of(cell)[0]
+        return [_in_piece(notebook.data, piece, region, 0, as_ascii=as_ascii) for region in regions]
+    return _List(notebook, cell, style, as_ascii=as_ascii).splices(regions)
 
 
 def _in_piece(data: bytes, piece: Piece, region: Region, first: int, *, as_ascii: bool) -> Splice:
@@ -87,12 +90,12 @@ class _Group(Struct, frozen=True):
 class _List:
     """A source that is a list of strings, and how its elements change."""
 
-    def __init__(self, data: bytes, cell: Cell, style: ListStyle, *, as_ascii: bool) -> None:
-        self._data, self._style, self._as_ascii = data, style, as_ascii
+    def __init__(self, notebook: Notebook, cell: Cell, style: ListStyle, *, as_ascii: bool) -> None:
+        self._data, self._style, self._as_ascii = notebook.data, style, as_ascii
         self._start, self._end = cell.source_member.start, cell.source_member.end
-        self._pieces = cell.pieces
-        self._firsts = list(accumulate((len(piece.text) for piece in cell.pieces), initial=0))  # first characters
-        self._has_one_line_each = not any("\n" in piece.text[:-1] for piece in cell.pieces)
+        self._pieces = notebook.pieces_of(cell)
+        self._firsts = list(accumulate(map(len, cell.texts), initial=0))  # first characters
+        self._has_one_line_each = not any("\n" in text[:-1] for text in cell.texts)
 
     def splices(self, regions: Sequence[Region]) -> list[Splice]:
         if not self._pieces:

@@ -85,8 +85,8 @@ def source_list_style(notebook: Notebook, cell: Cell | None) -> ListStyle:
     """Return the style of the source of a cell, if it is or becomes a list: its own, else that of another cell."""
     data = notebook.data
     for other in notebook.cells if cell is None else (cell, *notebook.cells):
-        if other.is_list and len(other.pieces) > 1:
-            source, pieces = other.source_member, other.pieces
+        if other.is_list and len(other.texts) > 1:
+            source, pieces = other.source_member, notebook.pieces_of(other)
             return ListStyle(
                 data[source.start + 1 : pieces[0].start],
                 data[pieces[0].end : pieces[1].start],
@@ -99,7 +99,7 @@ def writes_ascii(notebook: Notebook, cell: Cell | None) -> bool:
     """Return whether characters outside ASCII are written as escapes: as in the cell, else as in all sources."""
     data = notebook.data
     for cells in ((cell,) if cell is not None else (), notebook.cells):
-        parts = [data[piece.start : piece.end] for cell in cells for piece in cell.pieces]
+        parts = [data[cell.source_member.start : cell.source_member.end] for cell in cells]
         if any(_WIDE.search(part) for part in parts):
             return False
         if any(_ESCAPED.search(part) for part in parts):

@@ -49,8 +49,8 @@ class Piece(Struct, frozen=True, gc=False):
 class Cell(Struct, frozen=True):
     """A cell: the bytes [start, end).
 
-    name: what an edit calls it by, unique in the notebook. values: its members, decoded. is_list: whether the source is
-    a list of strings.
+    name: what an edit calls it by, unique in the notebook. values: its members, decoded. texts: of its source; one, or
+    those of a list.
     """
 
     name: str
@@ -60,12 +60,12 @@ class Cell(Struct, frozen=True):
     members: tuple[Member, ...]
     values: Mapping[str, object]
     cell_type: CellType
-    pieces: tuple[Piece, ...]
+    texts: Sequence[str]
     is_list: bool
 
     @property
     def source(self) -> str:
-        return "".join([piece.text for piece in self.pieces])
+        return "".join(self.texts)
 
     @property
     def has_own_id(self) -> bool:
@@ -100,6 +100,12 @@ class Notebook(Struct, frozen=True):
     @property
     def has_ids(self) -> bool:
         return self.version >= FIRST_WITH_IDS
+
+    def pieces_of(self, cell: Cell) -> tuple[Piece, ...]:
+        """Return the strings of the cell's source. Only an edited cell is asked: a file may have many."""
+        member = cell.source_member
+        spans = (found.span() for found in _STRING.finditer(self.data, member.start, member.end))
+        return tuple(Piece(start, end, text) for (start, end), text in zip(spans, cell.texts, strict=True))
 
     def find(self, name: str) -> Cell | None:
         return next((cell for cell in self.cells if cell.name == name), None)
@@ -219,8 +225,6 @@ def _cell(data: bytes, name: str, index: int, place: "_Element", value: object) 
     texts = cast("list[object]", source) if is_list else [source]
     if not all(isinstance(text, str) for text in texts):
         raise _bad_cell(data, place, f"cell {index} has no source of strings")
-    member = next(member for member in members if member.key == "source")
-    spans = [found.span() for found in _STRING.finditer(data, member.start, member.end)]
     return Cell(
         name=name,
         index=index,
@@ -229,7 +233,7 @@ def _cell(data: bytes, name: str, index: int, place: "_Element", value: object) 
         members=members,
         values=values,
         cell_type=cast("CellType", cell_type),
-        pieces=tuple(Piece(start, end, cast("str", text)) for (start, end), text in zip(spans, texts, strict=True)),
+        texts=cast("list[str]", texts),
         is_list=is_list,
     )
 
