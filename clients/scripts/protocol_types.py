@@ -75,7 +75,11 @@ def lua_types(schema: Json) -> str:
     defs = cast("dict[str, Json]", schema["$defs"])
     own = [message for message in schema["messages"] if message["method"].startswith("fileops/")]
     names = _reachable([*own, {"$ref": "#/$defs/InitializationOptions"}, {"$ref": "#/$defs/FileopsCapabilities"}], defs)
-    return _LUA_HEAD + "".join("\n" + _lua_class(name, defs[name]) for name in sorted(names))
+    classes = list[str]()
+    for name in sorted(names):
+        with python_values.naming(name):
+            classes.append("\n" + _lua_class(name, defs[name]))
+    return _LUA_HEAD + "".join(classes)
 
 
 def _reachable(value: object, defs: dict[str, Json]) -> set[str]:

@@ -4,7 +4,8 @@ A type that the client shows under another name than the wire is in NAMES, one t
 """
 
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, cast
 
 Json = dict[str, Any]
@@ -60,7 +61,8 @@ def values(schema: Json) -> str:
         *_error_code(defs["ErrorCode"]),
     ]
     for name in _in_order(found, defs):
-        lines += _dataclass(name, defs[name], events.get(name))
+        with naming(name):
+            lines += _dataclass(name, defs[name], events.get(name))
     return "\n".join(lines).replace("\n\n\n\n", "\n\n\n").rstrip() + "\n"
 
 
@@ -82,7 +84,8 @@ def details(schema: Json) -> str:
         "from typing import Any, Literal, NotRequired, TypedDict\n",
     ]
     for name in parts:
-        lines += _typed_dict(NAMES.get(name, name), defs[name]["description"], defs[name]["properties"], defs[name])
+        with naming(name):
+            lines += _typed_dict(NAMES.get(name, name), defs[name]["description"], defs[name]["properties"], defs[name])
     merged: dict[str, list[Json]] = {}
     for name in tools:
         for key, of in defs[name]["properties"].items():
@@ -109,10 +112,21 @@ def options(schema: Json) -> str:
         "from typing import Any, Literal, NotRequired, TypedDict\n",
     ]
     for name in _in_order(found, defs):
-        of = defs[name]
-        given = {key: _without_null(shape) for key, shape in of["properties"].items()}
-        lines += _typed_dict(NAMES.get(name, name), of["description"], given, of, "Sequence[{}]")
+        with naming(name):
+            of = defs[name]
+            given = {key: _without_null(shape) for key, shape in of["properties"].items()}
+            lines += _typed_dict(NAMES.get(name, name), of["description"], given, of, "Sequence[{}]")
     return "\n".join(lines).replace("\n\n\n\n", "\n\n\n").rstrip() + "\n"
+
+
+@contextmanager
+def naming(name: str) -> Generator[None]:
+    """Name the type in an error: its author has only this to find what the schema lacks."""
+    try:
+        yield
+    except Exception as fault:  # of any kind, and it goes on
+        fault.add_note(f"It was raised for the type {name}: does each of its fields have a docstring?")
+        raise
 
 
 def _without_null(shape: Json) -> Json:

@@ -11,7 +11,7 @@ from typing import Any, cast, get_type_hints
 import pytest
 from msgspec import inspect
 
-from clients.protocol_types import PYTHON, python_modules
+from clients.protocol_types import PYTHON, lua_types, python_modules
 from fileops.api.requests import REQUESTS
 from fileops.model import approval
 from fileops.schema import json_schema
@@ -33,6 +33,20 @@ PAIRS: list[tuple[type[Any], type[Any]]] = [  # what is not generated from the s
 def test_values_are_those_of_the_schema() -> None:
     for name, source in python_modules(json_schema.document()).items():
         assert (PYTHON / name).read_text(encoding="utf-8") == source, "run clients/scripts/protocol_types.py"
+
+
+def test_generator_names_the_type_for_which_it_fails() -> None:
+    schema = json_schema.document()
+    del schema["$defs"]["CellUiExtra"]["properties"]["index"]["type"]
+    schema["$defs"]["CellUiExtra"]["properties"]["index"]["anyOf"] = [{"type": "unheard-of"}]
+    with pytest.raises(KeyError) as failed:
+        lua_types(schema)
+    assert failed.value.__notes__[0].startswith("It was raised for the type CellUiExtra")
+    schema = json_schema.document()
+    del schema["$defs"]["EntryResult"]["properties"]["cells"]["description"]
+    with pytest.raises(KeyError) as failed:
+        python_modules(schema)
+    assert failed.value.__notes__[0].startswith("It was raised for the type EntryResult")
 
 
 @pytest.mark.parametrize(("value", "sent"), PAIRS, ids=lambda kind: kind.__name__)
