@@ -2,6 +2,7 @@
 
 import asyncio
 import html
+import json
 import os
 import re
 import signal
@@ -21,6 +22,7 @@ from support.patience import PATIENCE_S
 from support.tmux import LOOK_S, Terminal, terminal
 
 PICTURE = Path(__file__).parents[2] / "docs" / "images" / "terminal-review.svg"
+NOTEBOOK_PICTURE = PICTURE.with_name("terminal-notebook.svg")
 
 LINES = [f"line {n}\n" for n in range(1, 31)]
 
@@ -391,9 +393,52 @@ async def test_picture_of_the_guide_is_the_screen(shared: Place, folder: Path, m
         drawn = app.export_screenshot(title="fileops-server review")
         await pilot.press("A", "y")
         assert all(result.ok for result in await asyncio.gather(*calls))
+    require_picture(PICTURE, drawn)
+
+
+# R-NB-32
+async def test_picture_of_a_notebook_is_the_screen(
+    shared: Place, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The picture of docs/guide/notebooks.md, taken again likewise: each changed cell is decided apart."""
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("HOME", str(folder.parent))
+    study = folder / "study.ipynb"
+    cells: list[dict[str, Any]] = [
+        {"cell_type": "markdown", "id": "intro", "metadata": {}, "source": ["# Prices of 2026"]},
+        code_cell("load", "import pandas as pd\n\nprices = pd.read_csv('prices.csv')"),
+        code_cell("mean", "prices.mean()"),
+    ]
+    study.write_text(json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}, indent=1))
+    steps: list[dict[str, Any]] = [
+        {"kind": "edit", "cell_id": "load", "old_string": "'prices.csv'", "new_string": "'prices.csv', index_col=0"},
+        {"kind": "edit", "cell_id": "mean", "old_string": "mean()", "new_string": "median()"},
+    ]
+    ask_about_each_edit(shared, folder)
+    app = ReviewApp(None, str(folder))
+    async with app.run_test(size=(80, 16)) as pilot, FileOpsClient.attach(root=folder, host="codex") as codex:
+        await until(pilot, lambda: app.is_attached)
+        await codex.read(study)
+        call = asyncio.create_task(codex.edit_notebook(study, steps))
+        await until(pilot, lambda: len(app.board) == 1)
+        await pilot.press("n", "space", "p")
+        await pilot.pause()
+        drawn = app.export_screenshot(title="fileops-server review")
+        await pilot.press("A", "y")
+        assert (await call).ok
+    require_picture(NOTEBOOK_PICTURE, drawn)
+
+
+def code_cell(cell_id: str, source: str) -> dict[str, Any]:
+    lines = source.splitlines(keepends=True)
+    return {"cell_type": "code", "execution_count": 1, "id": cell_id, "metadata": {}, "outputs": [], "source": lines}
+
+
+def require_picture(picture: Path, drawn: str) -> None:
+    """Require that the picture has the words that are drawn now. FILEOPS_PICTURES=1: take it again."""
     if os.environ.get("FILEOPS_PICTURES") == "1":
-        PICTURE.write_text(drawn)
-    assert words_of(PICTURE.read_text()) == words_of(drawn)
+        picture.write_text(drawn)
+    assert words_of(picture.read_text()) == words_of(drawn)
 
 
 async def until(pilot: "Pilot[int]", holds: Callable[[], bool]) -> None:
