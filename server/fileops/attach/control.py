@@ -15,6 +15,15 @@ from fileops.attach.address import Address, AttachRefused, find_address
 from fileops.attach.handshake import MAX_ANSWER_BYTES, Answer, control_line
 from fileops.attach.starter import NotAttached, ask, attach, connected, is_served, listening_pid
 
+_WHY_PRIVATE = {  # by the reason of a refusal
+    "attach": "its version and the daemon's do not fit",
+    "uid": "it is another user's",
+    "confined": "it or the daemon is in a sandbox",
+    "full": "the daemon has no room for it",
+    "exhausted": "the daemon had no resources left",
+    "retiring": "the daemon was ending",
+    "silent": "the daemon did not answer in time",
+}
 ANSWER_S = 2.0
 DETACH_S = 60.0  # long, for busy machines: a script needs the daemon
 TERMINATE_S = 5.0  # then the daemon is killed
@@ -231,7 +240,8 @@ def table(described: Mapping[str, Any]) -> str:
         lines += _more_lines(client, "labels", "sessions")
     lines += _more_lines(described, "connections", "clients")
     for client in described["private"]:
-        lines.append(f"  {client['host']}  process {client['pid']}, serves itself ({client['reason']})")
+        why = _WHY_PRIVATE.get(client["reason"], client["reason"])
+        lines.append(f"  {client['host']}  process {client['pid']}, serves itself, because {why}")
     lines += guarded_lines(described.get("guarded", []))
     lines += _language_server_lines(described.get("language_servers", []))
     lines += _waiting_lines(described.get("reviews", []), described.get("n_reviews", 0))

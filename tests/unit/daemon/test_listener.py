@@ -180,13 +180,16 @@ def test_status_line_is_read_by_the_one_that_asks_and_says_what_is_cut(
 def test_status_that_is_cut_says_so_to_a_person() -> None:
     client = {"name": "a-1", "role": "agent", "protocol": "mcp", "pid": 1, "label": "A"}
     described = {
-        "version": "1", "pid": 1, "uptime_s": 1.0, "socket": "/s", "log": None, "private": [], "reviews": [],
+        "version": "1", "pid": 1, "uptime_s": 1.0, "socket": "/s", "log": None, "reviews": [],
+        "private": [{"host": "nvim", "pid": 2, "reason": "attach"}, {"host": "zed", "pid": 3, "reason": "new"}],
         "connections": [{**client, "roots": ["/a"], "n_roots": 1200, "labels": ["A", "B"], "n_labels": 2200}],
         "n_connections": 7,
         "unsettled": [{"journal": "/state/x.journal2", "reason": "/away is not there", "n_files": 250}],
     }  # fmt: skip
     text = control.table(described)
     assert "7 clients" in text
+    assert "nvim  process 2, serves itself, because its version and the daemon's do not fit" in text
+    assert "zed  process 3, serves itself, because new" in text  # a newer daemon's reason
     assert "and 6 more clients" in text
     assert "and 1199 more folders" in text
     assert "and 2198 more sessions" in text
