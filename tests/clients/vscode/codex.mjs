@@ -7,7 +7,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { statusOf } from './daemon.mjs';
 import { personAt } from './person.mjs';
-import { openWorkbench, play, say, until } from './workbench.mjs';
+import { openWorkbench, PATIENCE_MS, play, say, until } from './workbench.mjs';
 
 const [name, outGiven, vsix] = process.argv.slice(2);
 const host = process.env.FILEOPS_AGENT;
@@ -26,7 +26,7 @@ const workbench = await openWorkbench(name, {
   settings: { 'fileops.interpreter': process.env.FILEOPS_PYTHON, 'fileops.ask': 'each_edit', 'files.autoSave': 'off' },
 });
 const { page, workspace, socket } = workbench;
-page.setDefaultTimeout(90_000); // an agent's program starts in between
+page.setDefaultTimeout(PATIENCE_MS); // an agent's program starts in between
 const { waiting, status, titleButton, proposal, palette, setWorkspace, click, toast, toasts } = personAt(workbench);
 const disk = () => fs.readFileSync(path.join(workspace, 'prices.py'), 'utf8');
 

@@ -11,7 +11,6 @@ import { EDITORS, EXTENSION } from './paths.mjs';
 import { stopDaemon } from './daemon.mjs';
 
 const { chromium } = createRequire(EXTENSION + '/')('playwright-core');
-const STARTUP_MS = 90_000; // a loaded machine with two cores
 // The shell has the same engine without the browser's own windows, at four fifths of the processor time.
 const CHROMIUM = process.env.CHROMIUM
   ?? ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium'].find(program => fs.existsSync(program));
@@ -119,7 +118,7 @@ export async function openWorkbench(name, options) {
     await removeFolder(home);
   };
   try {
-    await until(() => fetch(`${origin}/version`).then(r => r.ok, () => false), 'the server answers', STARTUP_MS);
+    await until(() => fetch(`${origin}/version`).then(r => r.ok, () => false), 'the server answers');
     const { version } = JSON.parse(fs.readFileSync(path.join(code, 'package.json'), 'utf8'));
     say(`VS Code ${version} on node ${spawnSync(node, ['-v'], { encoding: 'utf8' }).stdout.trim()}`);
     browser = await chromium.launch({
@@ -140,7 +139,7 @@ export async function openWorkbench(name, options) {
       });
     }
     await page.goto(`${origin}/?${opens ? `workspace=${path.join(workspace, opens)}` : `folder=${workspace}`}&payload=${encodeURIComponent(JSON.stringify(payload))}`);
-    await page.waitForSelector('.monaco-workbench', { timeout: STARTUP_MS });
+    await page.waitForSelector('.monaco-workbench', { timeout: PATIENCE_MS });
     return { page, workspace, socket, finished, close, version };
   } catch (error) {
     await close();
