@@ -6,7 +6,6 @@ One small file for each session, in the folder of the daemon's state. Standard l
 import os
 import time
 from contextlib import suppress
-from hashlib import blake2b
 
 from fileops.attach.callers import Caller
 
@@ -45,6 +44,8 @@ def forget(caller: Caller) -> None:
 
 
 def _path_of(caller: Caller) -> str:
+    from hashlib import blake2b  # loads OpenSSL, which a hook before a call does not need
+
     base = os.environ.get("XDG_STATE_HOME") or os.path.join(os.path.expanduser("~"), ".local", "state")
     name = blake2b(f"{caller.session_host}:{caller.own_id}".encode("utf-8", "surrogatepass"), digest_size=16)
     return os.path.join(base, "fileops-server", "guarded", name.hexdigest())
