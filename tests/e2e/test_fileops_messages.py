@@ -4,6 +4,7 @@ What each of them means is the business of other tests; here it is that the daem
 """
 
 import asyncio
+import json
 import sys
 from pathlib import Path
 from typing import Any, cast
@@ -223,3 +224,49 @@ async def test_reviews_are_listed_decided_and_notified(file: Path) -> None:
         assert "keep it" in rejected["output"]
         assert (await client.call("reviews"))["reviews"] == []
     assert file.read_bytes() == b"one\n2\nthree\n"
+
+
+async def test_editor_shows_reports_and_changes_cells_of_a_notebook(tmp_path: Path) -> None:
+    file = tmp_path / "study.ipynb"
+    cell = {"cell_type": "code", "execution_count": None, "id": "c1", "metadata": {}, "outputs": [], "source": "x = 1"}
+    file.write_text(json.dumps({"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}))
+    uri, of_first, of_second = file.as_uri(), f"vscode-notebook-cell:{file}#1", f"vscode-notebook-cell:{file}#2"
+    shown = types.NotebookCell(types.NotebookCellKind.Code, of_first, {"id": "c1"})
+    notebook = types.VersionedNotebookDocumentIdentifier(version=2, uri=uri)
+    asked: list[Any] = []
+
+    def change(cells: types.NotebookDocumentCellChanges) -> types.DidChangeNotebookDocumentParams:
+        return types.DidChangeNotebookDocumentParams(notebook, types.NotebookDocumentChangeEvent(cells=cells))
+
+    async with serving() as client:
+
+        async def put(params: Any) -> Any:
+            asked.append(params)
+            opened = types.TextDocumentItem(of_second, "python", 1, "new")
+            new = types.NotebookCell(types.NotebookCellKind.Code, of_second, {"id": "other"})
+            array = types.NotebookCellArrayChange(start=1, delete_count=0, cells=[new])
+            structure = types.NotebookDocumentCellChangeStructure(array, did_open=[opened])
+            client.notebook_document_did_change(change(types.NotebookDocumentCellChanges(structure)))
+            return {"applied": True, "failure_reason": None}
+
+        client.answer("fileops/applyNotebookEdit", put)
+        await client.start_session(capabilities=asks(notebook_edits=True))
+        client.notebook_document_did_open(
+            types.DidOpenNotebookDocumentParams(
+                types.NotebookDocument(uri, "jupyter-notebook", 1, [shown]),
+                [types.TextDocumentItem(of_first, "python", 1, "x = 1")],
+            )
+        )
+        typed = types.NotebookDocumentCellContentChanges(
+            types.VersionedTextDocumentIdentifier(version=2, uri=of_first),
+            [types.TextDocumentContentChangeWholeDocument("x = 2")],
+        )
+        client.notebook_document_did_change(change(types.NotebookDocumentCellChanges(text_content=[typed])))
+        assert "x = 2" in (await client.call("read", file_path=str(file)))["output"]
+        step = {"kind": "insert", "cell_type": "code", "source": "new", "after": "c1"}
+        edited = await client.call("editNotebook", file_path=str(file), cells=[step])
+        assert (edited["error"], edited["details"]["applied_to"], len(asked)) == (None, "buffer", 1)
+        identifier = types.NotebookDocumentIdentifier(uri)
+        client.notebook_document_did_save(types.DidSaveNotebookDocumentParams(identifier))
+        client.notebook_document_did_close(types.DidCloseNotebookDocumentParams(identifier, []))
+        assert "x = 1" in (await client.call("read", file_path=str(file)))["output"]
