@@ -39,11 +39,7 @@ SENTENCES = (
     ("then clone = '/path/to/fileops-server' end", "then clone = 'fileops-server' end"),
     ("In the folder of fileops-server, run: ", "Run: "),
     ("-m pip install '.[review]'", "-m pip install 'fileops-server[review]'"),
-    (
-        "'Install fileops-server from a copy of its sources: run “python3 -m venv .venv && .venv/bin/pip install -q .” "
-        "in it, '\n  + 'and set fileops.path to the .venv/bin/fileops-server there.'",
-        "'Install fileops-server: run “pipx install fileops-server”, then reload the window.'",
-    ),
+    ("Install it from a copy of its sources: ", "Install it: "),
     (
         "The extension is not in a marketplace yet. Build it in this folder (`clients/vscode`), "
         "with Node 20 or newer and Python 3.11 or newer:\n\n```console\nnpm ci && npm run package\n"
@@ -53,8 +49,8 @@ SENTENCES = (
         "In its sources (`clients/vscode`), `npm ci && npm run package` builds two packages:",
     ),
     (
-        "`pipx install .` in the project's root, then `pipx ensurepath`",
-        "`pipx install fileops-server`, then `pipx ensurepath`",
+        "`pipx install '.[review]'` in the project's root, then `pipx ensurepath`",
+        "`pipx install 'fileops-server[review]'`, then `pipx ensurepath`",
     ),
 )
 
