@@ -62,9 +62,9 @@ def test_all_lines_are_undone_but_the_one_with_a_word_by_hand() -> None:
     assert result == (base.replace(b"word150 ", b"byhand "), 1)
 
 
-def test_inserted_lines_between_which_others_typed_one_are_left_together() -> None:
-    """The line was not there when they were inserted, so it divides nothing into two places."""
-    contents = [b"top\nend\n", b"top\none\ntwo\nend\n", b"top\none\ntyped\ntwo\nend\n"]
+def test_inserted_line_in_which_others_typed_a_line_is_left_whole() -> None:
+    """Their line was not there when it was inserted, so it divides nothing into two places."""
+    contents = [b"top\nend\n", b"top\none two\nend\n", b"top\none\ntyped\ntwo\nend\n"]
     assert undone(contents, {"e1"}) == (contents[-1], 1)
 
 
