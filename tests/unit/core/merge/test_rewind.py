@@ -129,6 +129,13 @@ def test_rewind_goes_around_whole_lines_of_another_in_an_insertion() -> None:
     assert (rewound.content, len(rewound.left)) == (mine.replace(b"a = 1", b"a = 17"), 1)
 
 
+def test_rewind_joins_no_texts_of_two_encodings() -> None:
+    contents = [b"\0\0\xfe\xff" + text.encode("utf-32-be") for text in ("a\nb\nc\n", "a\nx\nc\n")]
+    contents += [b"a\nx y\nc\n", b"a\ny\nc\n"]
+    steps = [_step(f"e{n}", *pair) for n, pair in enumerate(pairwise(contents), 1)]
+    assert b"\0" not in (_rewound(steps, {"e1", "e3"}, contents[-1]).content or b"")
+
+
 def test_rewind_leaves_what_another_typed_again_elsewhere() -> None:
     """The agent wrote the same line once, and removed it."""
     contents = [b"0\n1\n2\n3\n", b"5\n0\n1\n6\n2\n3\n", b"3\n5\n10\n", b"5\n", b"5\n17\n3\n"]
