@@ -14,6 +14,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
 from pathlib import Path
 from typing import NamedTuple
 
@@ -139,6 +140,7 @@ class Verdict:
     n_own_words_left: int = 0
     slowest_ms: float = 0.0
     faults: list[str] = field(default_factory=list[str])
+    joined: list[bytes] = field(default_factory=list[bytes])  # lines that a rewind made of two of others
 
     def add(self, other: "Verdict") -> None:
         self.n_files += other.n_files
@@ -149,6 +151,7 @@ class Verdict:
         self.n_own_words_left += other.n_own_words_left
         self.slowest_ms = max(self.slowest_ms, other.slowest_ms)
         self.faults += other.faults
+        self.joined += other.joined
 
 
 def play(seed: int, rewind: Rewind, sizes: Sizes = DENSE) -> Verdict:
@@ -174,6 +177,7 @@ def play(seed: int, rewind: Rewind, sizes: Sizes = DENSE) -> Verdict:
             *_redo_faults(game.turn, steps, present, outcome, rewind),
         )
         verdict.faults += [f"seed {seed}, {path}: {fault}" for fault in faults]
+        verdict.joined += _joined_lines(game.turn, steps, present, outcome.content)
     return verdict
 
 
@@ -207,6 +211,20 @@ def _faults(turn: str, steps: Sequence[Step], present: bytes | None, outcome: Ou
         yield f"own words are left, and nothing is listed: {sorted(own)[:5]}"
     if missing := _deleted_by_turn_alone(turn, steps) - remaining:
         yield f"words that the turn deleted did not come back: {sorted(missing)[:5]}"
+
+
+def _joined_lines(turn: str, steps: Sequence[Step], present: bytes | None, result: bytes | None) -> list[bytes]:
+    """Lines with two words of others side by side that had a line each, and never were on one line."""
+    contents = (present, *(step.before for step in steps), *(step.after for step in steps))
+    together = {pair for content in contents for line in (content or b"").split(b"\n") for pair in _pairs(turn, line)}
+    others = {word for word in _words(present) if not _is_by(turn, word)}
+    lines = (result or b"").split(b"\n")
+    return [line for line in lines for pair in _pairs(turn, line) if others.issuperset(pair) and pair not in together]
+
+
+def _pairs(turn: str, line: bytes) -> Iterator[tuple[bytes, bytes]]:
+    """Yield any two words of others on a line."""
+    return combinations([word for word in WORD.findall(line) if not _is_by(turn, word)], 2)
 
 
 def _deleted_by_turn_alone(turn: str, steps: Sequence[Step]) -> set[bytes]:
@@ -272,7 +290,8 @@ def main() -> int:
         f"{100 * total.n_own_words_left / max(1, total.n_own_words):.1f} % of the own words left\n"
         f"slowest file of a game: median {slowest[len(slowest) // 2]:.1f} ms, "
         f"99 % {slowest[int(len(slowest) * 0.99)]:.1f} ms, most {slowest[-1]:.1f} ms\n"
-        f"{len(total.faults)} faults\n" + "".join(f"{fault}\n" for fault in total.faults[:20])
+        f"{len(total.joined)} lines of others joined, {len(total.faults)} faults\n"
+        + "".join(f"{fault}\n" for fault in total.faults[:20])
     )
     return 1 if total.faults else 0
 

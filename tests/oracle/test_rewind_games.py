@@ -31,6 +31,12 @@ def test_rewind_of_rewritten_block_moves_no_word(seed: int) -> None:
     assert play(seed, rewind).faults == []
 
 
+@pytest.mark.parametrize(("seed", "sizes"), [(46, DENSE), (7057, DENSE), (30028, Sizes(lines=(3, 10)))])
+def test_rewind_joins_no_lines_of_others(seed: int, sizes: Sizes) -> None:
+    """In these games a comparison takes the end between two lines of others for one of the turn's."""
+    assert play(seed, rewind, sizes).joined == []
+
+
 def test_rewind_in_long_files_keeps_every_word_of_others() -> None:
     verdict = _verdict(5000, 10, Sizes(lines=(200, 400)))
     assert verdict.faults == []

@@ -19,7 +19,7 @@ from fileops.core.merge.rewind_cells import StepContents, is_notebook, rewind_ce
 from fileops.core.merge.texts import ContentOf, StepTexts
 from fileops.core.merge.undo import MAX_COMPARED_BYTES, Undone, line_ranges, undo_edits
 from fileops.core.story.story import story_of
-from fileops.core.text import detect_format, is_binary, line_end, line_start, split_lines
+from fileops.core.text import count_newlines, detect_format, is_binary, line_end, line_start, split_lines
 from fileops.model.digest import content_digest
 from fileops.model.edits import LineRange, Span, Splice
 from fileops.model.errors import UndoConflict
@@ -92,6 +92,11 @@ def rewind_file(
             return Rewound(content=content, undone=ours)
     whole = _Trial([_Part(step.step_id, step) for step in steps], present, texts).without({*chosen, *cancelled})
     if isinstance(whole, Undone) and not (is_notebook(present) and not _is_usable(whole.content)):
+        if present is not None and not is_notebook(present) and _joins_lines(whole.splices, present):
+            # The end between two lines of others may have been taken for one of the target's.
+            by_story = _by_story(history, {*chosen, *cancelled}, ours, present, texts, undoes or {}, tool_edits)
+            if by_story is not None and not by_story.left:
+                return by_story
         return Rewound(content=whole.content, undone=ours, splices=whole.splices)
     conflict = whole if isinstance(whole, UndoConflict) else UndoConflict()
     if present is not None and is_notebook(present):
@@ -106,6 +111,19 @@ def rewind_file(
     ]
     by_parts = _by_parts(_Trial(parts, present, texts), chosen, cancelled, ours)
     return replace(by_parts, conflict=conflict) if by_parts.left else by_parts
+
+
+def _joins_lines(splices: Sequence[Splice], present: bytes) -> bool:
+    """Return whether the splices make one line of the beginning of one and the end of another."""
+    fmt = detect_format(present)
+    for splice in splices:
+        if count_newlines(splice.new, fmt) or not count_newlines(present, fmt, splice.start, splice.end):
+            continue
+        before = present[line_start(present, fmt, splice.start) : splice.start]
+        behind = present[splice.end : line_end(present, fmt, splice.end)]
+        if before.strip() and behind.strip():
+            return True
+    return False
 
 
 def _by_story(
