@@ -104,7 +104,7 @@ class _List:
             return [Splice(self._start + 1, self._end - 1, self._style.interior(elements))] if text else []
         groups = list[_Group]()
         for region in regions:
-            first, last = self._touched(region)
+            first, last = self._touched(region, groups[-1].last if groups else -1)
             if groups and first <= groups[-1].last:
                 before = groups.pop()
                 groups.append(_Group(before.first, max(last, before.last), [*before.regions, region]))
@@ -115,10 +115,11 @@ class _List:
             groups = [_Group(0, len(self._pieces) - 1, list(regions))]
         return [self._changed(group) for group in groups]
 
-    def _touched(self, region: Region) -> tuple[int, int]:
+    def _touched(self, region: Region, changed: int) -> tuple[int, int]:
         """Return the first and the last element that the region changes.
 
         If an element loses the newline at its end, the next one continues its line, so that it changes too.
+        changed: the last element that the regions before this one change; it may leave text there.
         """
         n = len(self._pieces)
         first = min(bisect_right(self._firsts, region.start, hi=n) - 1, n - 1)
@@ -128,7 +129,7 @@ class _List:
         while last + 1 < n and self._firsts[last + 1] < region.end:
             last += 1
         loses_end = region.end == self._firsts[last + 1] > region.start and self._pieces[last].text.endswith("\n")
-        leaves_text = bool(region.new) or region.start > self._firsts[first]
+        leaves_text = bool(region.new) or region.start > self._firsts[first] or first <= changed
         if loses_end and leaves_text and not region.new.endswith("\n") and last + 1 < n:
             last += 1
         return first, last

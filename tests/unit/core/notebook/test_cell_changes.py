@@ -5,7 +5,11 @@ from typing import Any
 
 import pytest
 
+from fileops.core import splices as splicing
 from fileops.core.notebook.cell_changes import changes_of_contents, compared
+from fileops.core.notebook.cell_source import Region, splices_in
+from fileops.core.notebook.cell_style import ListStyle
+from fileops.core.notebook.cells import parse
 
 PATH = "/p/study.ipynb"
 Cell = tuple[str | None, str, str]  # id, type, source
@@ -63,3 +67,12 @@ def test_other_files_have_no_cells() -> None:
     assert compared("/p/a.json", notebook(A), notebook(B)) == ()
     assert compared(PATH, notebook(A), b"{") == ()
     assert compared(PATH, None, notebook(A)) == ()
+
+
+def test_lines_that_lose_all_their_newlines_are_one_element() -> None:
+    cell = {"cell_type": "raw", "id": "a", "metadata": {}, "source": ["one\n", "\n", "two\n", "three"]}
+    data = json.dumps({"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}).encode()
+    notebook = parse(data)
+    regions = [Region(3, 4, ""), Region(4, 5, "")]
+    splices = splices_in(notebook, notebook.cells[0], regions, ListStyle(b"", b", ", b""), as_ascii=False)
+    assert parse(splicing.apply(data, splices)).cells[0].texts == ["onetwo\n", "three"]
