@@ -93,13 +93,10 @@ local function project()
   elseif #names > 0 then
     vim.health.ok('agents: ' .. table.concat(names, ', '))
   else
-    vim.health.warn(
-      'no agent of this project is attached',
-      {
-        'Connect its host, and start it again: fileops-server mcp config claude --write',
-        'Hosts: claude, codex, opencode, gemini and others; see fileops-server mcp config --help',
-      }
-    )
+    vim.health.warn('no agent of this project is attached', {
+      'Connect its host, and start it again: fileops-server mcp config claude --write',
+      'Hosts: claude, codex, opencode, gemini and others; see fileops-server mcp config --help',
+    })
   end
   vim.health.info(('reviews that wait: %d'):format(#require('fileops.review.queue').waiting()))
   if require('fileops.unkept.changes').is_served() then

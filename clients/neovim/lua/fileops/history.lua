@@ -91,7 +91,7 @@ local function choose(entries)
   end)
 end
 
----@param by fileops.wire.BySession|fileops.wire.ByCommand|fileops.wire.ByPerson|fileops.wire.ByOutside|fileops.wire.ByUnsure
+---@param by table one of fileops.wire.BySession, ByCommand, ByPerson, ByOutside and ByUnsure
 ---@return string
 local function author(by)
   if by.kind == 'person' then return 'you' end
