@@ -226,12 +226,18 @@ async def test_reviews_are_listed_decided_and_notified(file: Path) -> None:
     assert file.read_bytes() == b"one\n2\nthree\n"
 
 
+def named(cell_id: str) -> Any:
+    """The metadata of a cell; lsprotocol's type for it has no keys."""
+    return {"id": cell_id}
+
+
 async def test_editor_shows_reports_and_changes_cells_of_a_notebook(tmp_path: Path) -> None:
     file = tmp_path / "study.ipynb"
-    cell = {"cell_type": "code", "execution_count": None, "id": "c1", "metadata": {}, "outputs": [], "source": "x = 1"}
+    cell: dict[str, Any] = {"cell_type": "code", "execution_count": None, "id": "c1", "metadata": {}, "outputs": []}
+    cell["source"] = "x = 1"
     file.write_text(json.dumps({"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}))
     uri, of_first, of_second = file.as_uri(), f"vscode-notebook-cell:{file}#1", f"vscode-notebook-cell:{file}#2"
-    shown = types.NotebookCell(types.NotebookCellKind.Code, of_first, {"id": "c1"})
+    shown = types.NotebookCell(types.NotebookCellKind.Code, of_first, named("c1"))
     notebook = types.VersionedNotebookDocumentIdentifier(version=2, uri=uri)
     asked: list[Any] = []
 
@@ -243,7 +249,7 @@ async def test_editor_shows_reports_and_changes_cells_of_a_notebook(tmp_path: Pa
         async def put(params: Any) -> Any:
             asked.append(params)
             opened = types.TextDocumentItem(of_second, "python", 1, "new")
-            new = types.NotebookCell(types.NotebookCellKind.Code, of_second, {"id": "other"})
+            new = types.NotebookCell(types.NotebookCellKind.Code, of_second, named("other"))
             array = types.NotebookCellArrayChange(start=1, delete_count=0, cells=[new])
             structure = types.NotebookDocumentCellChangeStructure(array, did_open=[opened])
             client.notebook_document_did_change(change(types.NotebookDocumentCellChanges(structure)))

@@ -23,7 +23,7 @@ def cell(cell_id: str | None, source: str, cell_type: str = "code", outputs: Any
 
 
 def written(path: Path, *cells: dict[str, Any], minor: int = 5) -> bytes:
-    document = {"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": minor}
+    document: dict[str, Any] = {"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": minor}
     path.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
     return path.read_bytes()
 
@@ -216,6 +216,7 @@ async def test_cells_without_ids_keep_their_outputs(editor: NotebookEditor, tmp_
     editor.put(0, 0, [editor.cell("code", "same")])
     editor.type(1, "changed")
     read = await editor.client.read(path)
+    assert "cells" in read.details
     cells = read.details["cells"]
     assert [(one["cell_id"], len(one["outputs"])) for one in cells] == [
         ("cell-0", 0), ("cell-1", 1), ("cell-2", 0), ("cell-3", 0),

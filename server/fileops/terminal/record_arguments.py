@@ -15,6 +15,7 @@ from fileops.terminal.connection import CommandClient
 from fileops.terminal.lines import visible
 from fileops.terminal.log_groups import is_undo
 from fileops_client.errors import ResponseError
+from fileops_client.requests.record import RecordRequests
 from fileops_client.values import RecordEntry, RecordItem
 
 MAX_ENTRIES = 1000  # in one answer
@@ -134,7 +135,7 @@ async def item_of(client: CommandClient, options: argparse.Namespace, given: str
     )
 
 
-async def last_undo(client: CommandClient, root: str, n_at_once: int = MAX_ENTRIES) -> str:
+async def last_undo(client: RecordRequests, root: str, n_at_once: int = MAX_ENTRIES) -> str:
     """The person's newest undo in a folder that has not been taken back and is not itself a redo.
 
     Args: n_at_once: how many entries to ask for at once. Raises: NotDone, UNREACHABLE.
@@ -150,7 +151,7 @@ async def last_undo(client: CommandClient, root: str, n_at_once: int = MAX_ENTRI
         before = log.entries[-1].entry_id
 
 
-async def _is_redo(client: CommandClient, undo: RecordEntry) -> bool:
+async def _is_redo(client: RecordRequests, undo: RecordEntry) -> bool:
     """Whether it takes an undo back. A rewind undoes entries of only one kind in each file. Raises: UNREACHABLE."""
     return bool(undo.undoes) and is_undo((await client.entry(undo.undoes[0])).entry)
 

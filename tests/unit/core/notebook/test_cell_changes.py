@@ -70,7 +70,8 @@ def test_other_files_have_no_cells() -> None:
 
 
 def test_lines_that_lose_all_their_newlines_are_one_element() -> None:
-    cell = {"cell_type": "raw", "id": "a", "metadata": {}, "source": ["one\n", "\n", "two\n", "three"]}
+    cell: dict[str, Any] = {"cell_type": "raw", "id": "a", "metadata": {}}
+    cell["source"] = ["one\n", "\n", "two\n", "three"]
     data = json.dumps({"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}).encode()
     notebook = parse(data)
     regions = [Region(3, 4, ""), Region(4, 5, "")]
