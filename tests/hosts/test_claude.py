@@ -157,7 +157,7 @@ def test_notebook_is_edited_by_claudes_own_tool_and_recorded_as_its_work(here: P
         wait_until(lambda: editor.log(file_path=notebook).entries)
         (entry,) = editor.log(file_path=notebook).entries
     assert '"x = 2"' in notebook.read_text(encoding="utf-8")
-    assert (entry.by.kind, entry.by.label) == ("command", "Claude Code · NotebookEdit study.ipynb")
+    assert (entry.by.kind, entry.by.label, entry.evidence) == ("session", "Claude Code", "commit")
 
 
 async def test_result_arrives_of_an_edit_that_was_moved_to_the_background(here: Place, tmp_path: Path) -> None:

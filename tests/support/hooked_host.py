@@ -5,7 +5,7 @@ The tools do what those of Claude Code do, with the payloads that it sends (test
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -135,3 +135,65 @@ class HookedHost:
             return {"type": "update", "filePath": str(path), "content": content, "originalFile": original}
 
         return await self.call("Write", {"file_path": str(path), "content": content}, work)
+
+    async def edit_notebook(
+        self,
+        path: Path,
+        given: dict[str, Any],
+        *,
+        meanwhile: Callable[[], Awaitable[object]] | None = None,
+        work: Callable[[dict[str, Any]], dict[str, Any] | None] | None = None,
+    ) -> None:
+        """Args: meanwhile: between the hook and the write. work: makes the write, in place of Claude Code's tool."""
+        self.n_calls += 1
+        given = {"notebook_path": str(path), **given}
+        about = {"tool_name": "NotebookEdit", "tool_input": given, "tool_use_id": f"toolu_{self.n_calls}"}
+        assert await self.hook("PreToolUse", **about) == {}
+        if meanwhile is not None:
+            await meanwhile()
+        response = (work or written_cell)(given)
+        if response is None:
+            await self.hook("PostToolUseFailure", **about, error="File has been modified since read")
+        else:
+            await self.hook("PostToolUse", **about, tool_response=response)
+
+
+def written_cell(given: dict[str, Any]) -> dict[str, Any]:
+    """Do what Claude Code's NotebookEdit does."""
+    path, mode = Path(given["notebook_path"]), given.get("edit_mode", "replace")
+    original = path.read_text(encoding="utf-8")
+    content = json.loads(original)
+    cells: list[dict[str, Any]] = content["cells"]
+    index = next((n for n, cell in enumerate(cells) if cell.get("id") == given.get("cell_id")), -1)
+    cell_id = given.get("cell_id")
+    if mode == "delete":
+        del cells[index]
+    elif mode == "insert":
+        cell_id = os.urandom(4).hex()
+        new: dict[str, Any] = {
+            "cell_type": given["cell_type"],
+            "id": cell_id,
+            "source": given["new_source"],
+            "metadata": {},
+        }
+        if given["cell_type"] == "code":
+            new |= {"execution_count": None, "outputs": []}
+        cells.insert(index + 1, new)
+    else:
+        cells[index]["source"] = given["new_source"]
+        if cells[index]["cell_type"] == "code":
+            cells[index] |= {"execution_count": None, "outputs": []}
+        cells[index]["cell_type"] = given.get("cell_type") or cells[index]["cell_type"]
+    updated = json.dumps(content, indent=1, ensure_ascii=False) + ("\n" if original.endswith("\n") else "")
+    path.write_text(updated, encoding="utf-8")
+    return {
+        "new_source": given["new_source"],
+        "cell_type": given.get("cell_type", "code"),
+        "language": "python",
+        "edit_mode": mode,
+        "cell_id": cell_id,
+        "error": "",
+        "notebook_path": str(path),
+        "original_file": original,
+        "updated_file": updated,
+    }

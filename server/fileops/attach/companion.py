@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from fileops.attach import hooked_session, unguarded
 from fileops.attach.callers import Caller
-from fileops.attach.host_events import Event, calls_of
+from fileops.attach.host_events import NOTEBOOKS, Event, calls_of
 
 ANSWER_S = 2.0  # of a daemon that need not ask a person
 REVIEW_S = 250.0  # the daemon gives up after 240 s
@@ -90,8 +90,9 @@ def report_of(caller: Caller, event: Event) -> dict[str, Any] | None:
     if name not in _EVENTS or not (calls := calls_of(event)):
         return None
     response = event.get("tool_response")
-    if name == "AfterTool" and isinstance(response, dict) and cast("dict[str, object]", response).get("error"):
-        report["event"] = "failed"  # Gemini CLI has no event of its own
+    has_error = isinstance(response, dict) and cast("dict[str, object]", response).get("error")
+    if has_error and (name == "AfterTool" or event.get("tool_name") in NOTEBOOKS):
+        report["event"] = "failed"  # Gemini CLI has no event of its own, and Claude Code's NotebookEdit a field
     return {**report, "calls": calls}
 
 

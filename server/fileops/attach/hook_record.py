@@ -3,7 +3,6 @@
 Only a title is sent of a prompt, and only a label of a command line (see `command_of`), and whether it names git.
 """
 
-import shlex
 from typing import Any, TypedDict, cast
 
 from fileops.core.presentation.record_texts import command_of, does_name_git, title_of
@@ -22,7 +21,6 @@ SHELLS = {
     "cursor": "Shell",
     "antigravity": "run_command",
 }
-NOTEBOOK_TOOL = "NotebookEdit"  # of Claude Code; recorded like a command, since our tools edit no cells
 _BEGINS_COMMAND = {"PreToolUse", "BeforeTool"}
 _ENDS_COMMAND = {"PostToolUse", "PostToolUseFailure", "AfterTool"}
 _BEGINS_TURN = {"UserPromptSubmit", "BeforeAgent"}
@@ -55,12 +53,10 @@ def report_of(host: str, event: dict[str, Any]) -> Report | None:
         }
     elif name in _ENDS_TURN:
         report = {"what": "end_turn"}
-    elif name in _BEGINS_COMMAND | _ENDS_COMMAND and event.get("tool_name") in (SHELLS[host], NOTEBOOK_TOOL):
+    elif name in _BEGINS_COMMAND | _ENDS_COMMAND and event.get("tool_name") == SHELLS[host]:
         given: object = event.get("tool_input")
         arguments = cast("dict[str, object]", given) if isinstance(given, dict) else {}
         line = arguments.get("command", arguments.get("CommandLine"))
-        if event.get("tool_name") == NOTEBOOK_TOOL:
-            line = shlex.join((NOTEBOOK_TOOL, str(arguments.get("notebook_path", "")).rpartition("/")[2]))
         report = {
             "what": "begin_command" if name in _BEGINS_COMMAND else "end_command",
             "tool_use_id": _text(event.get("tool_use_id")),

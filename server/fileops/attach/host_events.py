@@ -36,9 +36,12 @@ EDITS = frozenset({
     "replace_string_in_file", "multi_replace_string_in_file", "replace_file_content", "multi_replace_file_content",
 })  # fmt: skip
 PATCHES = frozenset({"apply_patch", "patch"})
-FILE_TOOLS = READS | WRITES | EDITS | PATCHES
+NOTEBOOKS = frozenset({"NotebookEdit"})  # of Claude Code
+FILE_TOOLS = READS | WRITES | EDITS | PATCHES | NOTEBOOKS
 _PATCH = "*** Begin Patch"
-_PATHS = ("file_path", "filePath", "path", "absolute_path", "AbsolutePath", "TargetFile", "target_file")
+_PATHS = (
+    "file_path", "filePath", "path", "absolute_path", "AbsolutePath", "TargetFile", "target_file", "notebook_path",
+)  # fmt: skip
 _OLD = ("old_string", "oldString", "old_str", "TargetContent")
 _NEW = ("new_string", "newString", "new_str", "ReplacementContent")
 _CONTENT = ("content", "contents", "file_text", "CodeContent")
@@ -114,6 +117,10 @@ def _calls(tool: str, arguments: Mapping[str, Any], response: object, cwd: str) 
         if here is not None:
             yield {"kind": "read", "path": here, **_shown(arguments, response)}
         return
+    if tool in NOTEBOOKS:
+        if here is not None:
+            yield {"kind": "notebook", "path": here, **_cell(arguments), **_texts(response)}
+        return
     content = _text(arguments, *_CONTENT)
     if tool in WRITES and content is not None:
         if here is not None:
@@ -137,10 +144,16 @@ def _texts(response: object) -> dict[str, str]:
     fields = _object(response)
     shown = _object(fields.get("returnDisplay"))
     found = {
-        "original": _text({**shown, **fields}, "originalFile", "originalContent"),
-        "result": _text(shown, "newContent"),
+        "original": _text({**shown, **fields}, "originalFile", "originalContent", "original_file"),
+        "result": _text({**shown, **fields}, "newContent", "updated_file"),
     }
     return {name: text for name, text in found.items() if text is not None}
+
+
+def _cell(arguments: Mapping[str, Any]) -> dict[str, str]:
+    """Return what Claude Code's tool is to make of a cell."""
+    names = {"cell_id": "cell_id", "source": "new_source", "cell_type": "cell_type", "mode": "edit_mode"}
+    return {name: text for name, key in names.items() if (text := _text(arguments, key)) is not None}
 
 
 def _shown(arguments: Mapping[str, Any], response: object) -> dict[str, Any]:

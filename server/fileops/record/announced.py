@@ -18,6 +18,7 @@ from msgspec import Struct
 
 from fileops.core.diff.contents import splices_between
 from fileops.core.diff.unified import change_of
+from fileops.core.notebook.cell_changes import changes_of_contents
 from fileops.core.text import detect_format
 from fileops.model.commits import Commit
 from fileops.model.edits import Plan
@@ -41,7 +42,8 @@ class Announced(Struct, frozen=True, kw_only=True):
 
     call_id: the host's; "" if it gives none. before: the file when it was announced. results_of: the contents that the
     edit makes of a content; more than one if the host may write it in several ways, none if it does not apply.
-    merged_with: the edit applied to another content, with that content's other lines; None if they conflict. is_whole:
+    is_made: if the contents cannot be listed, whether the edit makes the second content of the first. merged_with: the
+    edit applied to another content, with that content's other lines; None if they conflict. is_whole:
     whether the host replaces the whole text, whatever it is. is_kept: a person has accepted it.
     """
 
@@ -52,6 +54,7 @@ class Announced(Struct, frozen=True, kw_only=True):
     before: Snapshot
     results_of: Callable[[Content], Sequence[Content]]
     merged_with: Callable[[bytes], Content]
+    is_made: Callable[[Content, Content], bool] | None = None
     is_whole: bool = False
     is_kept: bool = False
 
@@ -73,6 +76,8 @@ class AnnouncedWrite:
 
     def makes(self, before: Content, after: Content) -> bool:
         """Return whether the edit makes `after` of `before`."""
+        if self.announced.is_made is not None:
+            return self.announced.is_made(before, after)
         if before not in self._results:
             self._results[before] = self.announced.results_of(before)
         return after in self._results[before]
@@ -221,6 +226,7 @@ def _commit_of(announced: Announced, before: Content, after: Content, stamp: Sta
     plan = Plan(
         snapshot=was, format=fmt, splices=splices, edits=(), n_replacements=(), matches=(), match_lines=(),
         creates=before is None, change=change,
+        cells=changes_of_contents(announced.path, was.data, found.data),
     )  # fmt: skip
     return Commit(
         edit_id=uuid.uuid4().hex,

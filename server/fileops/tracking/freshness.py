@@ -7,7 +7,7 @@ registry's, and no file is touched under the latter.
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from fileops.core.notebook.known_cells import after_read, after_write
+from fileops.core.notebook.known_cells import after_host_write, after_read, after_write
 from fileops.core.stamps import same_stamp
 from fileops.core.tracker import FreshnessMode, ReadRecord
 from fileops.model.digest import content_digest
@@ -143,12 +143,14 @@ class Freshness:
         changed_by: str = "external",
         before: bytes | None = None,
         cell_changes: Sequence[CellChange] = (),
+        cells: KnownCells | None = None,
     ) -> None:
         """Record a write, inside the file's lock: the writer's new base, and stale for all other sessions.
 
         is_known_whole: whether the session wrote the whole content. If it knew the whole before, it still does. shown:
         the content without others' changes that the session has not been shown, None if there are none; changed_by: who
         made those. before: the content that was replaced, if it may be a notebook; cell_changes: see `after_write`.
+        cells: what is known of them, if that is decided already.
         """
         snapshot = committed.snapshot
         if shown == snapshot.data:
@@ -157,7 +159,8 @@ class Freshness:
             self._registry.record_removal(session_id, snapshot.path)
             return
         known = self._registry.record_of(session_id, snapshot.path)
-        cells = None if known is None else known.cells
+        if cells is None and known is not None:
+            cells = known.cells
         if cells is not None and before is not None:
             cells = after_write(cells, before, snapshot.data, cell_changes)
         record = ReadRecord(
@@ -181,6 +184,21 @@ class Freshness:
             same_bytes_suffice=self._same_bytes_suffice(snapshot.path),
             shown=shown,
         )
+
+    def note_cells_written(
+        self,
+        session_id: SessionName,
+        given_path: str,
+        committed: Committed,
+        before: Snapshot,
+        changes: Sequence[CellChange],
+        *,
+        shown: bytes | None,
+    ) -> None:
+        """Record a change of cells by a host's own tool, which reads the notebook itself. See `note_write`."""
+        known = self.known_cells(session_id, before.path)
+        cells = after_host_write(known, before.data, committed.snapshot.data, changes)
+        self.note_write(session_id, given_path, committed, shown=shown, cells=cells)
 
     def note_writer(self, session_id: SessionName, path: str, before: bytes) -> None:
         """Name the author of a change that was seen on the disk first. Args: before: digest of the content before."""

@@ -324,7 +324,7 @@ export interface ByUnsure {
 /** A call of a batch. */
 export interface CalledTool {
   /** What was called. */
-  call: ReadCall | EditCall | WriteCall | PatchCall;
+  call: ReadCall | EditCall | WriteCall | PatchCall | NotebookCall;
   /** The host's id of the call. */
   call_id?: string;
   /** Whether the host has refused it, perhaps before it called any hook. */
@@ -639,7 +639,7 @@ export interface CompanionReport {
   /** What the host calls the subagent's kind. */
   agent_type?: string;
   /** Of `before`, `after` and `failed`. */
-  calls?: (ReadCall | EditCall | WriteCall | PatchCall)[];
+  calls?: (ReadCall | EditCall | WriteCall | PatchCall | NotebookCall)[];
   /** Of `batch`. */
   batch?: CalledTool[];
   /** Of `decision`: what the answer to `before` has named. */
@@ -1871,6 +1871,25 @@ export interface NotCells {
   line: number | null;
   /** A clause about it. */
   reason: string;
+}
+/** A change of one cell of a notebook, as Claude Code's NotebookEdit makes it. */
+export interface NotebookCall {
+  /** Names the type. */
+  kind: 'notebook';
+  /** Absolute path of the notebook. */
+  path: string;
+  /** The cell; of `insert`, the one before the new cell. */
+  cell_id?: string;
+  /** The cell's new source. */
+  source?: string;
+  /** The cell's new type. */
+  cell_type?: ('code' | 'markdown') | null;
+  /** What is done. */
+  mode?: 'delete' | 'insert' | 'replace';
+  /** The file's text before, if the host says. */
+  original?: string | null;
+  /** The file's text after, if the host says. */
+  result?: string | null;
 }
 /** A cell of an open notebook. */
 export interface NotebookCell {

@@ -67,6 +67,22 @@ def after_write(known: KnownCells, old: bytes, new: bytes, changes: Sequence[Cel
     return cells
 
 
+def after_host_write(
+    known: KnownCells | None, old: bytes, new: bytes, changes: Sequence[CellChange]
+) -> KnownCells | None:
+    """Return what the session knows after a host's own tool has made these changes: the cells that it wrote, too.
+
+    known: None if the session has read no cells; then the others are there, but were not shown.
+    """
+    try:
+        before, after = parse(old), parse(new)
+    except NotebookInvalid:
+        return known
+    cells = after_write(cells_of_read(before, ()) if known is None else known, old, new, changes)
+    written = {change.cell_id for change in changes if change.kind not in {"delete", "move"}}
+    return {**cells, **{cell.name: _known(cell, is_shown=True) for cell in after.cells if cell.name in written}}
+
+
 def _has_same_places(before: Notebook, after: Notebook) -> bool:
     if [cell.values.get("id") for cell in before.cells] != [cell.values.get("id") for cell in after.cells]:
         return False

@@ -229,7 +229,7 @@ def _run_of_hook(command: str, host: str, mode: Mode, **options: object) -> dict
 
 def _hook(matcher: str, command: str, host: str, mode: Mode) -> dict[str, object]:
     run = _run_of_hook(command, host, mode)
-    # What a command writes is recorded as the agent's, and so is what Claude Code's own notebook tool writes.
+    # What a command writes is recorded as the agent's, and so is the cell that Claude Code's own tool writes.
     shell = [{"matcher": "^Bash$" if host == "codex" else "^(Bash|NotebookEdit)$", "hooks": [run]}]
     if mode == "companion":
         waits = _run_of_hook(command, host, mode, timeout=WAITS_S)

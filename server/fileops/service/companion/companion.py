@@ -35,8 +35,8 @@ from fileops.service.companion.report import (
     EditCall,
     HostCall,
     HostEdit,
+    NotebookCall,
     ReadCall,
-    Removal,
     WriteCall,
     edits_of,
 )
@@ -210,7 +210,7 @@ class Companion:
         ]
         writes = self._workspace.announced.of_call(self.session_id, call_id)
         if any(not isinstance(call, ReadCall) for call in calls):
-            told = {call.path: call for call in calls if isinstance(call, (EditCall, WriteCall))}
+            told = {call.path: call for call in calls if isinstance(call, (EditCall, WriteCall, NotebookCall))}
             answered += [
                 Answered(answer=await self._after_write(write, told.get(write.announced.given_path)))
                 for write in writes
@@ -234,7 +234,7 @@ class Companion:
         self._told.update(new)
         return new
 
-    async def _after_write(self, write: AnnouncedWrite, told: EditCall | WriteCall | None) -> Answer:
+    async def _after_write(self, write: AnnouncedWrite, told: EditCall | WriteCall | NotebookCall | None) -> Answer:
         """Args: told: the call with the texts that the host says it has replaced and written, if it does."""
         await self._until_found(write)
         if write.commit is None:
@@ -275,7 +275,7 @@ class Companion:
                 return
             await asyncio.sleep(LOOK_S)
 
-    async def _claim(self, write: AnnouncedWrite, told: EditCall | WriteCall | None) -> None:
+    async def _claim(self, write: AnnouncedWrite, told: EditCall | WriteCall | NotebookCall | None) -> None:
         """The host's tool has written something else than announced, such as a formatted text. R-COMP-22."""
         recorder, announced = self._workspace.recorder, write.announced
         found = await self._service.run_on_disk(partial(self._files.saved_at, announced.path))
@@ -318,7 +318,7 @@ class Companion:
         service = self._service
         service.files.activity.note_edit(self.session_id, write.announced.given_path, self._workspace.now())
         service.begin_diagnosis(self.session_id)
-        if self._workspace.diagnosis is not None:
+        if self._workspace.diagnosis is not None and not commit.plan.cells:
             self._workspace.diagnosis.note_commits((commit,))
         service.publish(did_edit(commit))
 
@@ -331,7 +331,12 @@ class Companion:
         snapshot = found if is_present and found is not None else commit.after
         committed = Committed(snapshot=snapshot, report=commit.report)
         knows_all = announced.is_whole or not commit.before.exists
-        if not knows_all and not freshness.is_tracked(self.session_id, announced.path):
+        if announced.is_made is not None:
+            freshness.note_cells_written(
+                self.session_id, announced.given_path, committed, commit.before, commit.plan.cells,
+                shown=self._shown_after(write),
+            )  # fmt: skip
+        elif not knows_all and not freshness.is_tracked(self.session_id, announced.path):
             freshness.note_blind_write(self.session_id, committed)
         else:
             shown = None if knows_all else self._shown_after(write)
@@ -344,9 +349,10 @@ class Companion:
         """Return what the session knows of the file now: its base with its own edit. Others' lines stay unseen."""
         commit = write.commit
         shown = None if commit is None else self._workspace.freshness.shown_before(self.session_id, commit.before)
-        if shown is None:
+        if commit is None or shown is None:
             return None
-        return next((result for result in write.announced.results_of(shown) if result is not None), None)
+        made = next((result for result in write.announced.results_of(shown) if result is not None), None)
+        return made if made is not None else carried_to(shown, commit.before.data, commit.after.data)
 
     # --- calls that end otherwise ------------------------------------------------------------------------------
 
@@ -374,7 +380,7 @@ class Companion:
             except FileOpsError:
                 continue
             for edit in edits:
-                if isinstance(edit, Removal):
+                if not isinstance(edit, EditRequest):
                     continue
                 look = partial(self._guard.help_after_refusal, edit, self._tool_prefix())
                 helps, proof = await self._service.run_on_disk(look)

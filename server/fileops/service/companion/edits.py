@@ -24,7 +24,7 @@ from fileops.model.sessions import SessionName
 from fileops.model.suggestions import Suggestions
 from fileops.service.companion.answers import CorrectedText
 from fileops.service.companion.files import BothTexts, HostFiles, proof_of, shown_text
-from fileops.service.companion.report import HostEdit, Removal
+from fileops.service.companion.report import CellWrite, HostEdit, Removal
 from fileops.service.edit import EditOperation
 from fileops.service.policy import Policy
 from fileops.tracking.freshness import Freshness
@@ -68,6 +68,8 @@ class EditGuard(Struct, frozen=True, kw_only=True):
             return Checked(outcome="unknown", edit=edit)
         if isinstance(edit, Removal):
             return self._check_removal(edit, both)
+        if isinstance(edit, CellWrite):
+            return Checked(outcome="passed", edit=edit, both=both)  # the host refuses it if the file was changed
         try:
             plan = self._planned(edit, both)
         except (NotRead, ModifiedExternally) as error:
@@ -188,7 +190,7 @@ class EditGuard(Struct, frozen=True, kw_only=True):
         return Checked(outcome="passed", edit=edit, both=both)
 
     def _not_permitted(self, edit: HostEdit, error: NotPermitted) -> Checked:
-        tool = "edit" if isinstance(edit, Removal) else edit.tool
+        tool = edit.tool if isinstance(edit, EditRequest) else "edit"
         reason = failure_text(error, tool, edit.file_path, self.editor.settings.texts)
         return Checked(outcome="refused", edit=edit, refusal=reason)
 

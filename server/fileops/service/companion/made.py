@@ -17,7 +17,7 @@ from fileops.model.edits import Relevance
 from fileops.model.files import Base
 from fileops.record.announced import Content
 from fileops.service.companion.files import text_of
-from fileops.service.companion.report import EditCall, WriteCall
+from fileops.service.companion.report import EditCall, NotebookCall, WriteCall
 
 
 class Made(Struct, frozen=True, kw_only=True):
@@ -28,13 +28,17 @@ class Made(Struct, frozen=True, kw_only=True):
     is_sure: bool
 
 
-def made_by_host(seen: Sequence[Content], present: Content, told: EditCall | WriteCall | None) -> Made:
+def made_by_host(seen: Sequence[Content], present: Content, told: EditCall | WriteCall | NotebookCall | None) -> Made:
     """Return what the host has made.
 
     Args: seen: the contents since the announcement, oldest first. present: the content now. told: what the host says.
     """
     contents = [content for content, _ in groupby((*seen, present))]
     steps = list(pairwise(contents))
+    if isinstance(told, NotebookCall):  # editors of notebooks save by themselves: only what it says is its own
+        said = [step for step in steps if _is_step(step, told)]
+        before, after = said[-1] if said else steps[-1]
+        return Made(before=before, after=after, is_sure=bool(said))
     if told is not None and told.result is not None:
         said = [step for step in steps if _is_text(step[1], told.result)]
         if said:
@@ -50,6 +54,10 @@ def carried_to(shown: bytes, before: bytes, after: bytes) -> bytes | None:
     splices = splices_between(before, after, detect_format(before))
     carried = relevance.carry(Base(content=before, shown=before), shown, splices, margin_lines=0)
     return None if isinstance(carried, Relevance) else splicing.apply(shown, carried.splices)
+
+
+def _is_step(step: tuple[Content, Content], told: NotebookCall) -> bool:
+    return bool(told.original and told.result) and all(map(_is_text, step, (told.original or "", told.result or "")))
 
 
 def _is_text(content: Content, said: str) -> bool:

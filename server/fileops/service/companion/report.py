@@ -75,7 +75,26 @@ class PatchCall(Struct, frozen=True, kw_only=True, tag_field="kind", tag="patch"
     """The folder of its relative paths."""
 
 
-HostCall = ReadCall | EditCall | WriteCall | PatchCall
+class NotebookCall(Struct, frozen=True, kw_only=True, tag_field="kind", tag="notebook"):
+    """A change of one cell of a notebook, as Claude Code's NotebookEdit makes it."""
+
+    path: Path
+    """Absolute path of the notebook."""
+    cell_id: str = ""
+    """The cell; of `insert`, the one before the new cell."""
+    source: str = ""
+    """The cell's new source."""
+    cell_type: Literal["code", "markdown"] | None = None
+    """The cell's new type."""
+    mode: Literal["replace", "insert", "delete"] = "replace"
+    """What is done."""
+    original: str | None = None
+    """The file's text before, if the host says."""
+    result: str | None = None
+    """The file's text after, if the host says."""
+
+
+HostCall = ReadCall | EditCall | WriteCall | PatchCall | NotebookCall
 
 
 class CalledTool(Struct, frozen=True, kw_only=True):
@@ -124,7 +143,14 @@ class Removal(Struct, frozen=True, kw_only=True):
     hunks: tuple[PatchHunk, ...] = ()
 
 
-HostEdit = EditRequest | Removal
+class CellWrite(Struct, frozen=True, kw_only=True):
+    """A change of a cell of a notebook."""
+
+    file_path: str
+    call: NotebookCall
+
+
+HostEdit = EditRequest | Removal | CellWrite
 
 
 def edits_of(call: HostCall, session_id: SessionName) -> list[HostEdit]:
@@ -138,6 +164,8 @@ def edits_of(call: HostCall, session_id: SessionName) -> list[HostEdit]:
             edits = tuple(Edit(old_string=each.old, new_string=each.new, replace_all=each.all) for each in call.edits)
             tool = "edit" if len(edits) == 1 else "multi_edit"
             return [EditRequest(file_path=call.path, edits=edits, tool=tool, session_id=session_id)]
+        case NotebookCall():
+            return [CellWrite(file_path=call.path, call=call)]
         case PatchCall():
             return _edits_of_patch(call, session_id)
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace as with_data
+from functools import partial
 
 from msgspec import Struct
 
@@ -16,7 +17,8 @@ from fileops.model.files import Base, Snapshot
 from fileops.model.requests import EditRequest
 from fileops.model.sessions import SessionName
 from fileops.record.announced import MAX_BYTES, Announced, Content
-from fileops.service.companion.report import HostEdit, Removal
+from fileops.service.companion.cell_writes import is_made_by
+from fileops.service.companion.report import CellWrite, HostEdit, Removal
 from fileops.service.edit import EditOperation
 
 
@@ -50,10 +52,12 @@ class Announcer(Struct, frozen=True):
             merged_with: Callable[[bytes], Content],
             *,
             is_whole: bool,
+            is_made: Callable[[Content, Content], bool] | None = None,
         ) -> Announced:
             return Announced(
                 call_id=call_id, session_id=session_id, label=label, given_path=given_path, before=before,
                 results_of=results_of, merged_with=merged_with, is_whole=is_whole, is_kept=is_kept,
+                is_made=is_made,
             )  # fmt: skip
 
         if isinstance(edit, Removal):
@@ -64,6 +68,9 @@ class Announcer(Struct, frozen=True):
             hunks = EditRequest(file_path=edit.file_path, hunks=edit.hunks, tool="multi_edit")
             moved = self._results(hunks, saved, saved.data) if edit.hunks else (saved.data,)
             return [gone, announce(target, edit.new_path, lambda _: moved, lambda _: None, is_whole=True)]
+        if isinstance(edit, CellWrite):
+            is_made = partial(is_made_by, edit.call)
+            return [announce(saved, edit.file_path, lambda _: (), lambda _: None, is_whole=False, is_made=is_made)]
         return [
             announce(
                 saved,
