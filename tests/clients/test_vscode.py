@@ -283,9 +283,9 @@ def test_readme_names_the_packages_with_wheels_for_each_platform(vsix: Path) -> 
 
 
 def test_missing_server_is_reported_with_the_command_of_the_readme() -> None:
-    command = "python3 -m venv .venv && .venv/bin/pip install -q ."
-    assert command in (EXTENSION.parents[1] / "README.md").read_text("utf-8")
-    assert command in (EXTENSION / "src" / "daemon" / "locate.ts").read_text("utf-8")
+    assert "`pipx install '.[review]'` in this folder" in (EXTENSION.parents[1] / "README.md").read_text("utf-8")
+    sources = (EXTENSION / "src" / "daemon" / "locate.ts").read_text("utf-8")
+    assert "pipx install '/path/to/fileops-server[review]'" in sources
 
 
 def test_broken_daemon_fails_the_suite(vsix: Path, runs: Path, tmp_path: Path) -> None:
