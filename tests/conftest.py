@@ -55,7 +55,7 @@ GROUPS = {"tests/clients/test_vscode.py": "vscode"}  # a window needs the machin
 
 install()  # most processes of the program are forked from a warm one
 
-# No timed assertions. In CI the same examples each time, so that a red run is the commit's; fresh ones are tried by hand.
+# No timed assertions. In CI the same examples each time: a red run is the commit's. Fresh ones are tried by hand.
 settings.register_profile("fileops", deadline=None, derandomize=bool(os.environ.get("FILEOPS_FIXED_EXAMPLES")))
 settings.load_profile("fileops")
 
