@@ -216,12 +216,13 @@ async def test_drained_command_is_the_author_of_what_it_wrote(daemon: SharedDaem
     await shell(folder, "git stash pop -q; mkdir -p x/y; echo deep > x/y/z.py")
     await recorder.drain(lambda: begun.append(recorder.windows.end_command(begun[0].command_id)))
     await shell(folder, "echo after > after.py")
-    found = {Path(entry["path"]).name: entry for entry in await logged(editor, lambda found: len(found) >= 4)}
-    assert {name: entry["by"]["kind"] for name, entry in found.items()} == {
-        "before.py": "outside", "a.py": "command", "z.py": "command", "after.py": "outside",
+    found = await logged(editor, lambda found: len({entry["path"] for entry in found}) >= 4)
+    assert {(Path(entry["path"]).name, entry["by"]["kind"]) for entry in found} == {
+        ("before.py", "outside"), ("a.py", "command"), ("z.py", "command"), ("after.py", "outside"),
     }  # fmt: skip
-    assert found["a.py"]["command_id"] == begun[0].command_id
-    assert (found["a.py"]["added"], found["a.py"]["removed"], found["a.py"]["evidence"]) == (2, 2, "command")
+    # What git takes away and brings back is merged with no other change, so a.py has one entry or several.
+    of_command = [entry for entry in found if entry["by"]["kind"] == "command"]
+    assert {(entry["command_id"], entry["evidence"]) for entry in of_command} == {(begun[0].command_id, "command")}
 
 
 async def test_content_before_is_known_after_a_file_was_touched_or_was_binary(
