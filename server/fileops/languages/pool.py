@@ -157,20 +157,24 @@ def _status_of(server: LanguageServer, *, n_ends: int) -> LanguageServerStatus:
     )
 
 
-def _resident_bytes(leader: int) -> int | None:
-    """Return the memory of all processes of a session by proc(5), since a server may be a wrapper that starts another.
+def _resident_bytes(pid: int) -> int | None:
+    """Return the memory of all processes of a server's group by proc(5): a server may be a wrapper that starts another.
 
     None where the system does not provide it.
     """
     n_pages = 0
+    try:
+        server_group = os.getpgid(pid)
+    except ProcessLookupError:
+        return None
     for entry in _numbers_in("/proc"):
         try:
             with open(f"/proc/{entry}/stat", encoding="utf-8", errors="replace") as stat:
                 # The name of the program, in parentheses, may contain any character.
-                _state, _parent, _group, session, *rest = stat.read().rpartition(")")[2].split()
+                _state, _parent, group, _session, *rest = stat.read().rpartition(")")[2].split()
         except OSError:
             continue  # it has ended meanwhile
-        if int(session) == leader:
+        if int(group) == server_group:
             n_pages += int(rest[17])
     return n_pages * os.sysconf("SC_PAGE_SIZE") or None
 

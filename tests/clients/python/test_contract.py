@@ -95,7 +95,7 @@ async def test_cancelled_call_leaves_the_connection_usable(start: Start, file: P
 
 async def test_bad_option_fails_the_start(start: Start) -> None:
     with pytest.raises(ResponseError, match="freshness"):
-        async with start(initialization_options={"freshness": "sometimes"}):
+        async with start(roots="anywhere", initialization_options={"freshness": "sometimes"}):
             pass
 
 
@@ -109,7 +109,7 @@ def test_misspelt_parameter_is_a_type_error(start: Start) -> None:
 
 async def test_misspelt_option_is_logged(start: Start, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING, "fileops_client"):
-        async with start(initialization_options=cast("Options", {"freshnes": "content"})) as client:
+        async with start(roots="anywhere", initialization_options=cast("Options", {"freshnes": "content"})) as client:
             await client.tracked()
     assert "unknown initializationOptions key ignored: freshnes" in caplog.text
 

@@ -148,7 +148,7 @@ def test_failure_of_the_reviewer_is_an_error_and_no_rejection(start: Start, file
 
 def test_bad_option_fails_the_start_and_leaves_no_thread(start: Start) -> None:
     with pytest.raises(ResponseError, match="freshness"):
-        start(initialization_options={"freshness": "sometimes"})
+        start(roots="anywhere", initialization_options={"freshness": "sometimes"})
     assert THREAD not in {thread.name for thread in threading.enumerate()}
 
 
