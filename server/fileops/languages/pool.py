@@ -157,16 +157,12 @@ def _status_of(server: LanguageServer, *, n_ends: int) -> LanguageServerStatus:
     )
 
 
-def _resident_bytes(pid: int) -> int | None:
+def _resident_bytes(leader: int) -> int | None:
     """Return the memory of all processes of a server's group by proc(5): a server may be a wrapper that starts another.
 
     None where the system does not provide it.
     """
     n_pages = 0
-    try:
-        server_group = os.getpgid(pid)
-    except ProcessLookupError:
-        return None
     for entry in _numbers_in("/proc"):
         try:
             with open(f"/proc/{entry}/stat", encoding="utf-8", errors="replace") as stat:
@@ -174,7 +170,7 @@ def _resident_bytes(pid: int) -> int | None:
                 _state, _parent, group, _session, *rest = stat.read().rpartition(")")[2].split()
         except OSError:
             continue  # it has ended meanwhile
-        if int(group) == server_group:
+        if int(group) == leader:
             n_pages += int(rest[17])
     return n_pages * os.sysconf("SC_PAGE_SIZE") or None
 
