@@ -15,7 +15,9 @@ OLDER = 0  # the event that wrote what is older than all changes
 _ABSENT = -1  # instead of an event: the content never had this text before
 
 
-Effect = tuple[int, tuple[int, ...]]  # an event, and the events whose effects it cancelled; none if it removed the text
+# An event, and the events whose effects it cancelled; none if it removed the text. A negative number is a loan: the
+# undo that is this event would have taken the text away, but it is an end of a line that lines of others need for now.
+Effect = tuple[int, tuple[int, ...]]
 
 
 class Span(Struct, frozen=True, gc=False):
@@ -42,6 +44,14 @@ class Span(Struct, frozen=True, gc=False):
         """All events that have an effect on it."""
         return {self.writer, *(event for event, _ in self.effects)}
 
+    @property
+    def loans(self) -> set[int]:
+        """The loans due to which it is there; none if it is there anyway, or not at all."""
+        loans = {event for event, _ in self.effects if event < _ABSENT}
+        if not loans or self.removers:
+            return set()
+        return loans if _removers(self.writer, [effect for effect in self.effects if effect[0] not in loans]) else set()
+
     def was_there(self, event: int) -> bool:
         """Return whether the content had it just before an event."""
         earlier = [effect for effect in self.effects if effect[0] < event]
@@ -58,6 +68,10 @@ class Span(Struct, frozen=True, gc=False):
     def cancelled(self, event: int, undone: Collection[int]) -> "Span":
         """Return it as it is after this event has cancelled the effects of others."""
         return self.with_effects((*self.effects, (event, tuple(sorted(undone))))) if undone else self
+
+    def lent(self, event: int, undone: Collection[int]) -> "Span":
+        """Return it as it is after this event has cancelled the effects of others, but lends it to lines of others."""
+        return self.with_effects((*self.cancelled(event, undone).effects, (-event, (event,))))
 
     def returned(self, event: int) -> "Span":
         """Return it as it is after this event has brought it back."""

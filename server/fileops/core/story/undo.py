@@ -60,6 +60,7 @@ class Undo:
         self._next_event = max(chosen, default=0) + 1  # newer than what it undoes
         self._fmt = TextFormat(encoding=detect_format(data).encoding)
         self._texts = [texts.of(span) for span in vector]
+        self._lent = {n: loans for n, span in enumerate(vector) if (loans := span.loans)}
         self.clusters: list[Cluster] = []
         self._cluster_of: dict[tuple[int, int], Cluster] = {}  # by event and number of the span
         self._find_clusters()
@@ -79,27 +80,31 @@ class Undo:
         if self._before is not None:
             return self._before
         fates = self._fates()
-        ends = self._line_ends(fates)
+        ends, needless = self._line_ends(fates)
         parts = list[bytes]()
         for n, (text, fate) in enumerate(zip(self._texts, fates, strict=True)):
-            if fate in {"stays", "returns"}:
-                parts.append(text)
-            elif n in ends:
+            if n in ends:
                 parts.append(text[slice(*ends[n])])
+            elif fate in {"stays", "returns"} and n not in needless:
+                parts.append(text)
         return b"".join(parts)
 
     def vector(self, event: int) -> Vector:
         """Return the vector of that content, if the undo is this event."""
-        ends, spans = self._line_ends(self._fates()), list[Span]()
+        (ends, needless), spans = self._line_ends(self._fates()), list[Span]()
         for n, span in enumerate(self._spans):
             undone = self._undone_events(n, span)
+            if n in needless:
+                undone |= self._lent[n]
             if n not in ends:
                 spans.append(span.cancelled(event, undone))
                 continue
             start, stop = ends[n]
             parts = span.part(0, start), span.part(start, stop), span.part(stop, span.n_bytes)
             spans += (
-                part if part is parts[1] else part.cancelled(event, undone) for part in parts if part.start < part.stop
+                part.lent(event, undone) if part is parts[1] else part.cancelled(event, undone)
+                for part in parts
+                if part.start < part.stop
             )
         return tuple(spans)
 
@@ -268,16 +273,20 @@ class Undo:
         return is_new
 
     def _joints(self, fates: Sequence[Fate]) -> Iterator[tuple[int, int]]:
-        """Yield the spans that the undo brings side by side, and that never were: before and behind the joint.
+        """Yield the spans that the undo brings side by side, and that never were: before and behind the joint."""
+        return (pair for pair in self._changed(fates) if pair[0] >= 0 and not self._were_together(*pair))
 
-        The number after the last span is the end of the content, and always counts as a joint.
+    def _changed(self, fates: Sequence[Fate]) -> Iterator[tuple[int, int]]:
+        """Yield the spans between which the undo changes something, but for ends of lines that earlier undos lent.
+
+        -1 is the beginning of the content, and the number after the last span its end.
         """
         last = -1
         for n, fate in enumerate((*fates, "stays")):
-            if fate not in {"stays", "returns"} or not (n == len(fates) or self._texts[n]):
+            is_lent = n in self._lent and fate == "stays"
+            if is_lent or fate not in {"stays", "returns"} or not (n == len(fates) or self._texts[n]):
                 continue
-            is_changed = last >= 0 and ("returns" in (fate, fates[last]) or "goes" in fates[last + 1 : n])
-            if is_changed and not self._were_together(last, n):
+            if "returns" in (fate, *fates[max(last, 0) : last + 1]) or "goes" in fates[last + 1 : n]:
                 yield last, n
             last = n
 
@@ -302,7 +311,7 @@ class Undo:
         return is_word and other < len(self._spans) and is_of_word(self._texts[other], 0, self._fmt)
 
     def _line_end_between(self, one: int, other: int, fates: Sequence[Fate]) -> tuple[int, int, int] | None:
-        """Return the end of a line that goes between two spans, and without which their lines would be one.
+        """Return the end of a line that goes or is lent between two spans, and without which their lines would be one.
 
         It is a number of a span, and where the end of a line begins and ends in its text.
         """
@@ -312,18 +321,30 @@ class Undo:
             return None
         for n in range(other - 1, one, -1):
             stop = 0
-            for line in split_lines(self._texts[n], self._fmt) if fates[n] == "goes" else ():
+            is_lent = n in self._lent and fates[n] == "stays"
+            for line in split_lines(self._texts[n], self._fmt) if is_lent or fates[n] == "goes" else ():
                 stop += len(line)
                 if line.endswith(newline):
                     return n, stop - len(end if line.endswith(end) else newline), stop
         return None
 
-    def _line_ends(self, fates: Sequence[Fate]) -> dict[int, tuple[int, int]]:
-        """Return the ends of lines that stay in spans that go: by the span's number, where they begin and end."""
+    def _line_ends(self, fates: Sequence[Fate]) -> tuple[dict[int, tuple[int, int]], set[int]]:
+        """Return the ends of lines that are lent in spans that go, and the lent ones that nothing needs any more.
+
+        The former by the span's number: where they begin and end.
+        """
+        ends, needless = dict[int, tuple[int, int]](), set[int]()
         if self._before is not None:
-            return {}
-        found = (self._line_end_between(one, other, fates) for one, other in self._joints(fates))
-        return {end[0]: end[1:] for end in found if end is not None}
+            return ends, needless
+        joints = set(self._joints(fates))
+        for one, other in self._changed(fates):
+            needless |= {n for n in range(one + 1, other) if n in self._lent and fates[n] == "stays"}
+            end = self._line_end_between(one, other, fates) if (one, other) in joints else None
+            if end is not None and end[0] in needless:
+                needless.remove(end[0])
+            elif end is not None:
+                ends[end[0]] = end[1:]
+        return ends, needless
 
     def _words(self, n: int) -> Iterator[bytes]:
         return (word for word in words_of(self._texts[n], self._fmt) if is_of_word(word, 0, self._fmt))

@@ -93,3 +93,30 @@ def test_change_that_leads_back_to_a_moved_line_has_its_content() -> None:
     steps, known = to_steps((f"e{n}", before, after) for n, (before, after) in enumerate(pairwise(contents), 1))
     story = story_of(steps, contents[-1], StepTexts(known.get), {}, own={"e1", "e2"})
     assert story.texts.content(story.vector) == contents[-1]
+
+
+def test_end_that_a_line_of_others_kept_goes_with_that_line_and_returns_with_it() -> None:
+    """Otherwise two undos would leave an empty line, or none, by their order."""
+    base, with_agent = b"one\nthree four\n", b"new1\nnew2 new3\nthree four\n"
+    contents = [base, with_agent, b"new1\nbob1 bob2\nnew2 new3\nthree four\n"]
+    without_agent = undone(contents, {"e1"})
+    assert without_agent == (b"one\nbob1 bob2\n\nthree four\n", 0)
+    contents.append(without_agent[0])
+    undoes = {"e3": ("e1",)}
+    assert undone(contents, {"e2"}, undoes) == (base, 0)
+    contents.append(base)
+    undoes["e4"] = ("e2",)
+    assert undone(contents, {"e3"}, undoes) == (with_agent, 0)
+    assert undone(contents, {"e4"}, undoes) == (without_agent[0], 0)
+    contents += [without_agent[0], base]
+    undoes |= {"e5": ("e4",), "e6": ("e5",)}
+    assert undone(contents, {"e6"}, undoes) == (without_agent[0], 0)
+    assert undone(contents, {"e3"}, undoes) == (with_agent, 0)
+
+
+def test_end_that_a_line_of_others_kept_stays_while_undos_are_elsewhere() -> None:
+    contents = [b"one\nthree\nfour\n", b"new1\nnew2 new3\nthree\nfour\n"]
+    contents.append(b"new1\nbob1 bob2\nnew2 new3\nthree\nfour\n")
+    contents.append(undone(contents, {"e1"})[0])
+    contents.append(contents[-1].replace(b"four", b"eve1"))
+    assert undone(contents, {"e4"}, {"e3": ("e1",)}) == (contents[-2], 0)
