@@ -283,12 +283,17 @@ class Undo:
         """
         last = -1
         for n, fate in enumerate((*fates, "stays")):
-            is_lent = n in self._lent and fate == "stays"
-            if is_lent or fate not in {"stays", "returns"} or not (n == len(fates) or self._texts[n]):
+            if self._is_lent(n, fate) or fate not in {"stays", "returns"} or not (n == len(fates) or self._texts[n]):
                 continue
             if "returns" in (fate, *fates[max(last, 0) : last + 1]) or "goes" in fates[last + 1 : n]:
                 yield last, n
             last = n
+
+    def _is_lent(self, n: int, fate: Fate) -> bool:
+        """Return whether a span stays as one that an earlier undo lent; not if that undo is undone."""
+        if fate != "stays" or n not in self._lent:
+            return False
+        return bool(self._spans[n].cancelled(self._next_event, self._undone_events(n, self._spans[n])).loans)
 
     def _were_together(self, one: int, other: int) -> bool:
         """Return whether two spans were side by side just before others came between them; no if it is not certain."""
@@ -321,8 +326,8 @@ class Undo:
             return None
         for n in range(other - 1, one, -1):
             stop = 0
-            is_lent = n in self._lent and fates[n] == "stays"
-            for line in split_lines(self._texts[n], self._fmt) if is_lent or fates[n] == "goes" else ():
+            is_asked = fates[n] == "goes" or self._is_lent(n, fates[n])
+            for line in split_lines(self._texts[n], self._fmt) if is_asked else ():
                 stop += len(line)
                 if line.endswith(newline):
                     return n, stop - len(end if line.endswith(end) else newline), stop
@@ -338,7 +343,7 @@ class Undo:
             return ends, needless
         joints = set(self._joints(fates))
         for one, other in self._changed(fates):
-            needless |= {n for n in range(one + 1, other) if n in self._lent and fates[n] == "stays"}
+            needless |= {n for n in range(one + 1, other) if self._is_lent(n, fates[n])}
             end = self._line_end_between(one, other, fates) if (one, other) in joints else None
             if end is not None and end[0] in needless:
                 needless.remove(end[0])
