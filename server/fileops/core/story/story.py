@@ -72,9 +72,9 @@ class Story:
         self.entry_ids: list[str | None] = [None]  # of each event; None if it is not recorded
         self.undos = set[int]()
         # False if an undo led elsewhere than its effects, so that where its text belongs is a guess; or if the contents
-        # are of several encodings, whose texts cannot be joined.
+        # are of several encodings, whose texts cannot be joined: without text, a file has no byte order mark either.
         self.is_exact = True
-        self._fmt = detect_format(first) if first else None
+        self._fmt = detect_format(first)
         self._digests = [content_digest(first)]  # of the content after each event
         self._known: dict[bytes, Vector] = {}  # by digest, the newest last
         self._n_known_spans = 0
@@ -112,10 +112,7 @@ class Story:
         event = len(self.entry_ids)
         self.entry_ids.append(entry_id)
         self.texts.add(data)
-        if data:
-            fmt = detect_format(data)
-            self.is_exact = self.is_exact and self._fmt in {None, fmt}
-            self._fmt = fmt
+        self.is_exact = self.is_exact and detect_format(data) == self._fmt
         if undone is not None:
             self.undos.add(event)
         aligned = Aligned(self.vector, ())

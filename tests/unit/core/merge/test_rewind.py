@@ -136,6 +136,14 @@ def test_rewind_joins_no_texts_of_two_encodings() -> None:
     assert b"\0" not in (_rewound(steps, {"e1", "e3"}, contents[-1]).content or b"")
 
 
+def test_rewind_brings_no_words_of_utf_16_back_to_a_file_that_was_emptied() -> None:
+    """They would be there without the byte order mark."""
+    contents = [b"\xfe\xff" + text.encode("utf-16-be") for text in ("one two three\n", "one three\n")]
+    contents.append(b"")
+    steps = [_step(f"e{n}", *pair) for n, pair in enumerate(pairwise(contents), 1)]
+    assert _rewound(steps, {"e1"}, b"").content == b""
+
+
 def test_rewind_leaves_what_another_typed_again_elsewhere() -> None:
     """The agent wrote the same line once, and removed it."""
     contents = [b"0\n1\n2\n3\n", b"5\n0\n1\n6\n2\n3\n", b"3\n5\n10\n", b"5\n", b"5\n17\n3\n"]
