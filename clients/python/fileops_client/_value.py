@@ -6,6 +6,7 @@ the terminal. These classes get fields, slots and keyword-only arguments from it
 
 import inspect
 from dataclasses import MISSING, FrozenInstanceError, dataclass, fields
+from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar, dataclass_transform
 
 if TYPE_CHECKING:
@@ -77,6 +78,7 @@ def value(kind: type[T]) -> type[T]:
     return dataclass(init=False, repr=False, eq=False, slots=True, kw_only=True)(kind)
 
 
+@cache  # asked for each value that is made or compared
 def _fields_of(kind: "type[Any]") -> "dict[str, Field[Any]]":
     """The fields by name, without constants of the class."""
     return {field.name: field for field in fields(kind)}
