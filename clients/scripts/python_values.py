@@ -124,7 +124,7 @@ def naming(name: str) -> Generator[None]:
     """Name the type in an error: its author has only this to find what the schema lacks."""
     try:
         yield
-    except Exception as fault:  # of any kind, and it goes on
+    except Exception as fault:  # whatever it is, it is raised again
         fault.add_note(f"It was raised for the type {name}: does each of its fields have a docstring?")
         raise
 

@@ -75,7 +75,7 @@ class ServerProcess(asyncio.SubprocessProtocol):
 
     async def close(self) -> None:
         """Close the pipes of a process that was killed or has exited. Harmless if they are closed."""
-        with suppress(TimeoutError):  # else asyncio would take the exit status from under its own watcher
+        with suppress(TimeoutError):  # a transport that is closed earlier reaps what asyncio's watcher waits for
             async with asyncio.timeout(EXIT_S):
                 await self._has_exited.wait()
         if not self.input.is_closing():

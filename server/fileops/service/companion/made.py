@@ -57,7 +57,10 @@ def carried_to(shown: bytes, before: bytes, after: bytes) -> bytes | None:
 
 
 def _is_step(step: tuple[Content, Content], told: NotebookCall) -> bool:
-    return bool(told.original and told.result) and all(map(_is_text, step, (told.original or "", told.result or "")))
+    if not told.original or not told.result:
+        return False
+    before, after = step
+    return _is_text(before, told.original) and _is_text(after, told.result)
 
 
 def _is_text(content: Content, said: str) -> bool:
