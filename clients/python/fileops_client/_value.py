@@ -19,15 +19,17 @@ class _Signature:
     """The signature of a class's constructor, made when it is asked for."""
 
     def __get__(self, instance: object, owner: type) -> inspect.Signature:
-        return inspect.Signature([
-            inspect.Parameter(
-                name,
-                inspect.Parameter.KEYWORD_ONLY,
-                default=_default_of(field, inspect.Parameter.empty),
-                annotation=field.type,
-            )
-            for name, field in _fields_of(owner).items()
-        ])  # fmt: skip
+        return inspect.Signature(
+            [
+                inspect.Parameter(
+                    name,
+                    inspect.Parameter.KEYWORD_ONLY,
+                    default=_default_of(field, inspect.Parameter.empty),
+                    annotation=field.type,
+                )
+                for name, field in _fields_of(owner).items()
+            ]
+        )
 
 
 class Value:
