@@ -15,6 +15,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -151,11 +152,16 @@ class StoredContents:
     def __init__(self, store: "RecordStore") -> None:
         self._store = store
         self._known: dict[bytes, bytes] = {}
+        self._n_bytes = 0  # of them
 
     def __call__(self, digest: bytes) -> bytes | None:
-        if sum(map(len, self._known.values())) > MAX_STORED_BYTES:
+        if self._n_bytes > MAX_STORED_BYTES:
             self._known.clear()
-        return self._store.content(digest, self._known)
+            self._n_bytes = 0
+        n_known = len(self._known)
+        content = self._store.content(digest, self._known)
+        self._n_bytes += sum(map(len, islice(reversed(self._known.values()), len(self._known) - n_known)))
+        return content
 
 
 class _OwnRecord:

@@ -7,7 +7,7 @@ an edit. The changes of our own edits are known from their splices, and are neve
 import re
 from collections import Counter
 from collections.abc import Sequence
-from itertools import accumulate
+from itertools import accumulate, islice
 
 from msgspec import Struct
 
@@ -19,6 +19,7 @@ from fileops.model.files import TextFormat
 MAX_REFINED_BYTES = 4_096  # of one side of a block, compared by word
 _PIECE_BYTES = 256  # searched at once for the end of a word
 _WORDS = re.compile(rb"[\w\x80-\xff]+|\s+|.", re.DOTALL)
+_LINE_WITH_TEXT = re.compile(rb"[^\n]*[^\s][^\n]*")
 _WORD_BYTE = re.compile(rb"[\w\x80-\xff]")
 _IN_WORDS = bytes(byte for byte in range(256) if byte >= 0x80 or chr(byte).isalnum() or byte == 0x5F)
 
@@ -172,6 +173,11 @@ def may_be_one_file(before: bytes, after: bytes) -> bool:
     lines = Counter(line for line in before.split(b"\n") if line.strip())
     shared = lines & Counter(after.split(b"\n"))
     return lines.total() > 0 and shared.total() * 2 >= lines.total()
+
+
+def has_lines(data: bytes, n_lines: int) -> bool:
+    """Return whether a content has at least so many lines that are not blank."""
+    return sum(1 for _ in islice(_LINE_WITH_TEXT.finditer(data), n_lines)) == n_lines
 
 
 def is_blank(data: bytes, fmt: TextFormat) -> bool:

@@ -5,7 +5,6 @@ removed name, and those after it, under the new name, belong to one file.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from itertools import takewhile
 
 from fileops.model.history import AppliedEdit
 from fileops.model.record import Entry, LogQuery
@@ -23,6 +22,8 @@ class Lineages:
     def __init__(self, store: RecordStore, follows: Callable[[Entry], bool]) -> None:
         self._store, self._follows = store, follows
         self._entries: dict[str, list[Entry]] = {}
+        self._departures: dict[str, list[tuple[int, Entry]]] = {}
+        self._places: dict[str, dict[str, int]] = {}
 
     def of(self, path: str, *, has_arrivals: bool = False) -> list[Entry]:
         """Return the entries of the file that is now at a path, oldest first, including those under earlier names.
@@ -44,8 +45,9 @@ class Lineages:
     def present_path(self, entry: Entry) -> str:
         """Return where an entry's file is now."""
         for _ in range(MAX_RENAMES):
-            entries = self.entries_at(entry.path)
-            move = next(filter(self._leaves, entries[len(self._entries_until(entry)) + 1 :]), None)
+            departures = self._departures_at(entry.path)
+            place = self._place_of(entry) if departures else 0
+            move = next((departure for at, departure in departures if at > place), None)
             created = None if move is None else self._store.other_half(move)
             if created is None:  # it is here still, or it was removed at once, like an editor's backup
                 break
@@ -54,7 +56,7 @@ class Lineages:
 
     def present_path_of_edit(self, edit: AppliedEdit) -> str:
         """Return where an edit's file is now; the path of the edit if the record does not know."""
-        if edit.kind == "delete" or not any(map(self._leaves, self.entries_at(edit.path))):
+        if edit.kind == "delete" or not self._departures_at(edit.path):
             return edit.path
         entries = (entry for entry in self.entries_at(edit.path) if entry.edit_id == edit.edit_id)
         entry = next((entry for entry in entries if entry.kind != "delete"), None)
@@ -73,9 +75,24 @@ class Lineages:
     def _leaves(self, entry: Entry) -> bool:
         return entry.kind == "delete" and entry.moved_to is not None and self._follows(entry)
 
+    def _departures_at(self, path: str) -> list[tuple[int, Entry]]:
+        """Return the entries by which a file has left a path, oldest first, and where they are among its entries."""
+        if path not in self._departures:
+            self._departures[path] = [
+                (at, entry) for at, entry in enumerate(self.entries_at(path)) if self._leaves(entry)
+            ]
+        return self._departures[path]
+
+    def _place_of(self, entry: Entry) -> int:
+        """Return where an entry is among those of its path; behind the last one if it is not there."""
+        if entry.path not in self._places:
+            entries = self.entries_at(entry.path)
+            self._places[entry.path] = {known.entry_id: at for at, known in enumerate(entries)}
+        return self._places[entry.path].get(entry.entry_id, len(self.entries_at(entry.path)))
+
     def _entries_until(self, entry: Entry) -> list[Entry]:
         """Return the entries of the entry's path before it, oldest first."""
-        return list(takewhile(lambda known: known.entry_id != entry.entry_id, self.entries_at(entry.path)))
+        return self.entries_at(entry.path)[: self._place_of(entry)]
 
     def entries_at(self, path: str) -> list[Entry]:
         """Return all entries of a path, oldest first."""

@@ -23,7 +23,7 @@ from msgspec.structs import replace
 from fileops.concurrency.cancellation import CancelToken
 from fileops.core import text
 from fileops.core.decision import apply_decision
-from fileops.core.diff.contents import may_be_one_file, splices_between
+from fileops.core.diff.contents import has_lines, may_be_one_file, splices_between
 from fileops.core.merge.undo import Undone
 from fileops.core.presentation.failures import failure_message, failure_text
 from fileops.core.presentation.outputs import with_permissions
@@ -57,6 +57,7 @@ from fileops.model.sessions import NO_SESSION, SessionName
 from fileops.model.settings import Settings
 from fileops.ports import EventSink, FileSystem
 from fileops.record.history import History, Look
+from fileops.record.own_edits import ContentOf
 from fileops.record.store import RecordStore
 from fileops.service.carry_out import CarryOut, Made, NotDone, Pending, Work
 from fileops.service.commit import Committer, PlannedCommit
@@ -183,7 +184,9 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
                 newest = None if file.change.plan.snapshot.exists else self.store.newest(path)
                 if newest is not None and newest.kind == "delete" and not (newest.moved_to or newest.undoes):
                     entries.setdefault(newest.entry_id, (path, newest))
-            self._leave_changed_renames([found for found in entries.values() if self._has_left(found[1])], plans)
+            contents = look.contents()
+            removals = [found for found in entries.values() if self._has_left(found[1], contents)]
+            self._leave_changed_renames(removals, plans)
         conflicts += [*(conflict for file in plans.values() for conflict in file.rewind.conflicts), *unsure]
         files = [file for file in plans.values() if file.rewind.undone or file.change.has_effect]
         if request.target.kind == "change_ids" and not files and not conflicts:
@@ -272,14 +275,17 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
         plans[new.path] = PlannedFile(chosen=(rename.arrived,), rewind=removed, change=removal)
         return True
 
-    def _has_left(self, entry: Entry) -> bool:
+    def _has_left(self, entry: Entry, content_of: ContentOf) -> bool:
         """Return whether the text before is no longer at this name, because the file was removed or replaced since."""
         if entry.kind == "delete":
             return True
-        if entry.kind != "modify" or not entry.removed:
+        if entry.kind != "modify" or not entry.removed or entry.before is None or entry.before.digest is None:
             return False
-        contents = self.store.contents(entry)
-        return contents.before is not None and not may_be_one_file(contents.before, contents.after or b"")
+        before = content_of(entry.before.digest)
+        if before is None or has_lines(before, 2 * entry.removed):  # then at least half of them remained
+            return False
+        after = self.store.contents(entry).after
+        return not may_be_one_file(before, after or b"")
 
     def _leave_changed_renames(self, removals: Sequence[tuple[str, Entry]], plans: dict[str, PlannedFile]) -> None:
         """Leave what may be one file that was renamed and changed, or renamed over another one, if a half has to stay.
