@@ -100,19 +100,41 @@ async def test_part_that_was_read_does_not_allow_a_write_of_the_whole_file(host:
 async def test_read_whose_text_the_host_does_not_report_counts_if_the_file_stayed_as_it_was(
     daemon: SharedDaemon, project: Path, person: LspClient, *, changes: bool
 ) -> None:
-    """R-COMP-11: Copilot CLI reports no text of a part."""
+    """R-COMP-11: VS Code's agent host does not say which text it has shown."""
     del person
     path = project / "a.txt"
-    copilot = HookedHost(daemon.state, project, more={"timestamp": "2026-11-20T10:00:00.000Z"})
+    vscode = HookedHost(daemon.state, project, more={"timestamp": "2026-11-20T10:00:00.000Z"})
 
     def show() -> dict[str, Any]:
         if changes:
             path.write_text(TEXT + "fresh\n")
-        return {"result_type": "success", "text_result_for_llm": "line 1"}
+        return {"result_type": "success"}
 
-    await copilot.call("Read", {"path": str(path), "view_range": [1, 30]}, show)
-    written = await copilot.call("Write", {"path": str(path), "file_text": "whole\n"}, lambda: None)
+    await vscode.call("Read", {"path": str(path), "view_range": [1, 30]}, show)
+    written = await vscode.call("Write", {"path": str(path), "file_text": "whole\n"}, lambda: None)
     assert (written.reason is not None) is changes
+
+
+@pytest.mark.parametrize(
+    ("given", "shown", "is_whole"),
+    [
+        ({}, TEXT, True),
+        ({"view_range": [1, -1]}, TEXT.removesuffix("\n"), True),
+        ({"view_range": [2, 3]}, "line 2\nline 3", False),
+        ({}, "File too large to read at once (175.8 KB). Consider using the grep tool.", False),
+    ],
+)
+async def test_what_copilot_says_it_has_shown_counts_and_nothing_else(
+    daemon: SharedDaemon, project: Path, person: LspClient, given: dict[str, object], shown: str, *, is_whole: bool
+) -> None:
+    """R-COMP-11"""
+    del person
+    path = project / "a.txt"
+    copilot = HookedHost(daemon.state, project, more={"timestamp": "2026-11-20T10:00:00.000Z"})
+    result = {"result_type": "success", "text_result_for_llm": shown}
+    await copilot.call("Read", {"path": str(path), **given}, lambda: result)
+    written = await copilot.call("Write", {"path": str(path), "file_text": "whole\n"}, lambda: None)
+    assert (written.reason is None) is is_whole
 
 
 async def test_unreadable_file_is_refused(host: HookedHost, project: Path) -> None:

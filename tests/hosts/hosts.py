@@ -12,6 +12,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -271,6 +272,21 @@ def start_gemini_acp(place: Place) -> Start:
     return gemini_with(place, {}, "--acp")
 
 
+def start_copilot(place: Place, options: list[str], *, model: str, wire_api: str) -> Start:
+    """Copilot CLI with a model of its user's own. offline: it asks nobody to sign in, and needs no account."""
+    copilot = program("copilot", "copilot")
+    place.put(printed_config("copilot", *options))
+    environment = place.environment(
+        COPILOT_OFFLINE="true",
+        COPILOT_AUTO_UPDATE="false",
+        COPILOT_PROVIDER_BASE_URL=f"{place.url}/v1",
+        COPILOT_PROVIDER_API_KEY="k",
+        COPILOT_PROVIDER_WIRE_API=wire_api,
+        COPILOT_MODEL=model,
+    )
+    return Start([copilot, "--allow-all-tools", "-p", PROMPT], environment)
+
+
 CLAUDE_KEY = "sk-fake"
 
 
@@ -362,3 +378,13 @@ HOSTS = [
     Host("claude", start_claude, _EDIT_OF_CLAUDE, refusal="Use mcp__fileops__Edit."),
     Host("claude-plugin", _start_claude_plugin, _EDIT_OF_CLAUDE, refusal="Use mcp__plugin_fileops_fileops__Edit."),
 ]
+
+# Copilot CLI offers edits of texts to most models, and patches to those of OpenAI. It is tested in companion alone.
+COPILOT = Host(
+    "copilot",
+    partial(start_copilot, model="fake", wire_api="completions"),
+    _edit_of_host("edit", path="path", old_str="old", new_str="new"),
+)
+COPILOT_WITH_PATCHES = Host(
+    "copilot-patches", partial(start_copilot, model="gpt-5.4", wire_api="responses"), patch_of_codex
+)

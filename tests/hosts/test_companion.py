@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from fileops_client.sync import FileOpsClient
-from hosts.hosts import CONVERSATION_S, HOSTS, Host, Place, Start
+from hosts.hosts import CONVERSATION_S, COPILOT, COPILOT_WITH_PATCHES, HOSTS, Host, Place, Start
 from hosts.scripted_model import CallOfHost, Patch, Result, Say, ScriptedModel, Step
 from hosts.test_hosts import placed, started
 from support import daemon_process
@@ -62,6 +62,8 @@ OWN_TOOLS = [
     OwnTools(
         BY_NAME["gemini"], "gemini", _reads("read_file", "file_path"), _edits("replace", SNAKE, instruction="change")
     ),
+    OwnTools(COPILOT, "copilot-cli", _reads("view", "path"), _edits("edit", ("path", "old_str", "new_str"))),
+    OwnTools(COPILOT_WITH_PATCHES, "copilot-cli", _reads("view", "path"), _patch),
 ]
 
 
@@ -137,3 +139,36 @@ def test_text_that_can_only_mean_one_place_lands_at_the_first_call(name: str, tm
             assert "after removing line numbers" in results[1].text
             (entry,) = editor.log(file_path=path).entries
             assert entry.evidence == "commit"
+
+
+def test_copilot_is_shown_unsaved_text_and_its_shell_commands_are_recorded(tmp_path: Path) -> None:
+    """R-COMP-12, R-COMP-13, R-COMP-18"""
+    own = next(each for each in OWN_TOOLS if each.host is COPILOT)
+    project = tmp_path / "project"
+    project.mkdir()
+    path = project / "a.txt"
+    path.write_text(TEXT, encoding="utf-8")
+    unsaved = TEXT.replace("line 3\n", "typed 3\n")
+    script: list[Step] = [
+        own.read(path),
+        CallOfHost("view", {"path": str(path), "view_range": [3, 4]}),
+        own.edit(path, "line 9\n", "mine 9\n", _nothing),
+        CallOfHost("bash", {"command": "echo written > out.txt", "description": "write"}),
+        Say("ALL-DONE"),
+    ]
+    model = ScriptedModel(script)
+    with daemon_process.place() as daemon:
+        daemon.start()
+        with person_at(daemon, project) as editor, placed(tmp_path, model, daemon=daemon) as place:
+            editor.did_open(path, unsaved)
+            results = converse(own, place, model)
+            assert results[0].text.startswith(unsaved.removesuffix("\n")), results
+            assert results[1].text.startswith("typed 3\nline 4"), results
+            assert "has unsaved text of" in results[0].text
+            assert "which this tool would not see. Nothing was written." in results[2].text  # it asks its user
+            assert path.read_text() == TEXT
+            written = project / "out.txt"
+            wait_until(lambda: any(entry.by.kind == "command" for entry in editor.log(file_path=written).entries))
+            (entry,) = editor.log(file_path=written).entries
+            assert entry.evidence == "command"
+            assert (entry.by.session_id or "").startswith("copilot-cli:")

@@ -12,14 +12,14 @@ MAX_PATH_CHARS = 4096
 
 # The tools with which hosts run shell commands, by their names in the hosts' hooks.
 SHELLS = {
-    "claude": "Bash",
-    "claude-plugin": "Bash",
-    "codex": "Bash",
-    "gemini": "run_shell_command",
-    "opencode": "bash",
-    "copilot": "bash",
-    "cursor": "Shell",
-    "antigravity": "run_command",
+    "claude": ("Bash",),
+    "claude-plugin": ("Bash",),
+    "codex": ("Bash",),
+    "gemini": ("run_shell_command",),
+    "opencode": ("bash",),
+    "copilot": ("bash", "Bash"),  # in events of its own spelling, and of Claude Code's
+    "cursor": ("Shell",),
+    "antigravity": ("run_command",),
 }
 _BEGINS_COMMAND = {"PreToolUse", "BeforeTool"}
 _ENDS_COMMAND = {"PostToolUse", "PostToolUseFailure", "AfterTool"}
@@ -53,7 +53,7 @@ def report_of(host: str, event: dict[str, Any]) -> Report | None:
         }
     elif name in _ENDS_TURN:
         report = {"what": "end_turn"}
-    elif name in _BEGINS_COMMAND | _ENDS_COMMAND and event.get("tool_name") == SHELLS[host]:
+    elif name in _BEGINS_COMMAND | _ENDS_COMMAND and event.get("tool_name") in SHELLS[host]:
         given: object = event.get("tool_input")
         arguments = cast("dict[str, object]", given) if isinstance(given, dict) else {}
         line = arguments.get("command", arguments.get("CommandLine"))

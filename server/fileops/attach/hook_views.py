@@ -16,7 +16,11 @@ MAX_OUTPUT_BYTES = 256_000
 MAX_PACKED_BYTES = 40_000  # a line has 64 kB, and base64 adds a third
 MAX_COMMAND_CHARS = 10_000
 MAX_TOKENS = 200
-_OUTPUT_KEYS = ("stdout", "output", "text", "content", "llmContent")  # llmContent: of Gemini CLI
+_OUTPUT_KEYS = (
+    "stdout", "output", "text", "content",
+    "llmContent",  # of Gemini CLI
+    "text_result_for_llm", "textResultForLlm",  # of Copilot CLI
+)  # fmt: skip
 _LABEL_OF_GEMINI = "Output: "
 
 

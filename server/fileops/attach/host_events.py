@@ -180,6 +180,8 @@ def _shown(arguments: Mapping[str, Any], response: object) -> dict[str, Any]:
         }
     if isinstance(whole, str) and not fields:
         return {"shown": whole}
+    if (text := _text(given, "text_result_for_llm", "textResultForLlm")) is not None:
+        return {**fields, "shown": text}  # of Copilot CLI; of a file that is too large it is a sentence
     if isinstance(response, str) and "<content>" in response:
         return _shown_by_opencode(response) or fields
     return fields

@@ -50,6 +50,18 @@ LINE = {"command": "cd /p && TOKEN=x python fix.py --now", "run_in_background": 
             {"hook_event_name": "BeforeAgent", "prompt": "go"},
             {"what": "begin_turn", "turn_id": None, "title": "go"},
         ),
+        (
+            "copilot",
+            {"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {"command": "make"}, "cwd": "/p"},
+            {
+                "what": "begin_command",
+                "tool_use_id": None,
+                "program": "make",
+                "names_git": False,
+                "background": False,
+                "cwd": "/p",
+            },
+        ),
         ("claude", {"hook_event_name": "Stop"}, {"what": "end_turn"}),
         ("gemini", {"hook_event_name": "AfterAgent"}, {"what": "end_turn"}),
         ("claude", {"hook_event_name": "SessionEnd"}, {"what": "end_turn"}),
