@@ -202,6 +202,26 @@ export function sharedSuite(): void {
       await vscode.commands.executeCommand('notifications.clearAll');
     });
 
+    it('a shared daemon that is stopped is not started here, and the next one is noticed', async () => {
+      const server = await api.mcpServer();
+      const front = server.args.slice(0, server.args.indexOf('mcp'));
+      await agent.end(); // it needs a daemon, and would start the next one
+      let n_crashes = 0;
+      const subscription = insides.daemon.onDidCrash(() => n_crashes++);
+      execFileSync(server.command, [...front, 'status', '--stop', '--now']);
+      await until(() => api.state === 'stopped', 'it is noticed');
+      assert.throws(() => execFileSync(server.command, [...front, 'status']), 'nothing has started one');
+      assert.match(insides.status.text, /circle-slash/);
+      agent = await McpAgent.start(server, 'painter');
+      await until(() => api.state === 'running', 'this window has attached to the one of the agent');
+      await agent.call('Read', { file_path: file('a = 1\n') });
+      await painter();
+      assert.equal(insides.daemon.sharing.kind, 'shared');
+      assert.equal(n_crashes, 0);
+      subscription.dispose();
+      await vscode.commands.executeCommand('notifications.clearAll');
+    });
+
     it('if the shared daemon cannot be used, the window has a private one and reports why', async () => {
       const socket = process.env.FILEOPS_SOCKET!;
       const unsafe = path.join(path.dirname(file('')), 'open');

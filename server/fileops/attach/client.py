@@ -21,7 +21,8 @@ from fileops.attach.pump import STDIN, STDOUT, Bytes, Pump
 from fileops.attach.starter import Attached, DaemonLost, NotAttached, ask, attach, is_responsive
 
 LOST = 1  # exit status, after which an editor restarts its server
-OUTCOME_S = 2.0
+STOPPED = 0  # exit status, after which an editor waits for the next daemon
+OUTCOME_S = 5.0  # an ending daemon may be busy
 _NO_PROGRAM = {
     "sh",
     "bash",
@@ -77,9 +78,12 @@ def serve_attached(attachment: Attachment, socket_path: str | None) -> int:
     except DaemonLost:
         status = _outcome(address, attached.answer.connection)  # the daemon runs until the connection is closed
         attached.connection.close()
-        if status is None:
-            say("The shared daemon is gone.")
-        return LOST if status is None else status
+        if status is not None:
+            return status
+        if not os.path.lexists(address.socket):  # only a daemon that ends in order removes it
+            return STOPPED
+        say("The shared daemon is gone.")
+        return LOST
 
 
 def serve_mcp_attached(attachment: Attachment, socket_path: str | None) -> int:

@@ -130,12 +130,15 @@ class Listener:
         self._changed.set()
 
     def terminate(self) -> None:
-        """Retire, and end the sessions: requests that have begun are finished and answered."""
+        """Retire, and end the sessions: requests that have begun are finished and answered.
+
+        Their status is 0: an editor that has not asked for its end learns from it that the daemon did not crash.
+        """
         self._is_ending = True
         self.retire("terminated")
         for client in self._connections:
             if client.session is not None:
-                client.session.end(BROKEN)
+                client.session.end(0)
 
     def owns_socket(self) -> bool:
         """Return whether the socket's name still leads to this daemon."""

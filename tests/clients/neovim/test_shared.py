@@ -19,6 +19,7 @@ from support.patience import PATIENCE_S
 pytestmark = pytest.mark.timeout(900)  # a story of many keys, each of which is waited for
 
 AGENT = [sys.executable, "-m", "fileops", "attach"]
+STATUS = "luaeval('require(\"fileops.client.process\").state.status')"
 PID = "luaeval('require(\"fileops.client.process\").client().rpc.pid()')"
 T = TypeVar("T")
 
@@ -188,6 +189,31 @@ async def test_shared_daemon_outlives_the_neovim_that_started_it(nvim: Neovim, t
             nvim.wait_for(lambda: not Path(f"/proc/{pid}").exists(), "the pump to end")
             assert (await proposed).code == "undecided"
             assert (await agent.read(str(shop.cart))).ok
+
+
+@pytest.mark.parametrize("name", ["floor", "new"])
+async def test_daemon_that_is_stopped_stays_stopped_and_the_one_of_an_agent_is_noticed(
+    tmp_path: Path, name: str
+) -> None:
+    nvim = neovim(name, tmp_path)
+    with scene(nvim, tmp_path) as shop:
+        terminal = shop.terminal
+
+        def status(*options: str) -> int:
+            return subprocess.run([*AGENT[:-1], "status", *options], check=False, timeout=PATIENCE_S).returncode
+
+        assert await look(lambda: status("--stop", "--now")) == 0
+        terminal.until(f"{STATUS} ==# 'stopped'")
+        terminal.says("the daemon was stopped; Neovim attaches to the next one")
+        assert await look(status) == 1  # none runs
+        async with FileOpsClient.start(AGENT, root=shop.cart.parent) as agent:
+            await look(lambda: terminal.until(f"{STATUS} ==# 'running'"))
+            await agent.read(str(shop.cart))
+            proposed = edit(agent, shop, NO_FLOATS)
+            await look(lambda: terminal.shows("do accept"))
+            terminal.command("Fileops accept file")
+            assert (await proposed).ok
+        assert terminal.ask("luaeval('#require(\"fileops.client.process\").state.restarts')") == "0"
 
 
 # an answer of the daemon, which takes messages in order: it has heard of all that happened in Neovim before

@@ -3,14 +3,15 @@
  * daemon through `request` and the events here.
  */
 import * as vscode from 'vscode';
-import { CloseAction, type CloseHandlerResult, type LanguageClient, ResponseError, State } from 'vscode-languageclient/node';
+import { CloseAction, type CloseHandlerResult, type LanguageClient, ResponseError } from 'vscode-languageclient/node';
 import { type Notifications, PROTOCOL_VERSION, type Requests, type FileopsCapabilities } from '../protocol';
 import { type Answers, makeClient, NOTIFICATIONS } from './client';
 import { Crashes } from './crashes';
 import { findLaunch } from './install';
 import { type Launch, ServerMissing } from './locate';
 import { isLost, sendOrLose } from './lost';
-import { SharingNotice, showFailure } from './notices';
+import { socketNamed, watchForNext } from './next';
+import { SharingNotice, showFailure, showStopped } from './notices';
 import { ServerProcess } from './process';
 import { sharedLaunch, type Sharing } from './sharing';
 
@@ -62,6 +63,9 @@ export class Daemon implements vscode.Disposable {
   readonly #crashes = new Crashes();
   #turn: Promise<void> = Promise.resolve(); // starts and stops, one after another
   #sharing: Sharing = { kind: 'private' };
+  /** Of the shared daemon that this window was last attached to. */
+  #socket: string | undefined;
+  #leaveWatch: () => void = () => undefined;
   readonly #sharingNotice: SharingNotice;
 
   constructor(
@@ -168,6 +172,7 @@ export class Daemon implements vscode.Disposable {
   }
 
   async #start(): Promise<void> {
+    this.#leaveWatch();
     this.#become('starting');
     this.#problem = '';
     try {
@@ -211,12 +216,13 @@ export class Daemon implements vscode.Disposable {
     // The server itself falls back, too, and then notifies the user.
     const isServersChoice = connection === undefined && reason === undefined;
     const why = isServersChoice ? this.#process?.lastLines.at(-1) ?? 'the server gives no reason' : reason;
+    this.#socket = connection && socketNamed(connection.socket);
     this.#sharing = connection ? { kind: 'shared', connection } : { kind: 'private', ...(why === undefined ? {} : { reason: why }) };
     this.#sharingNotice.update(this.#sharing, isServersChoice);
   }
 
   #makeClient(): LanguageClient {
-    const client = makeClient(this.log, this.answers, {
+    return makeClient(this.log, this.answers, {
       spawn: () => {
         this.#process = new ServerProcess(this.#launch!);
         return this.#process.child;
@@ -224,29 +230,36 @@ export class Daemon implements vscode.Disposable {
       closed: ended => this.#closed(ended),
       notified: (method, params) => this.#notified.get(method)!.fire(params as never),
     });
-    client.onDidChangeState(({ newState }) => {
-      const isEndOfRun = client === this.#client && this.#state === 'running' && newState === State.Stopped;
-      if (isEndOfRun) this.#become('stopped');
-    });
-    return client;
   }
 
   /** The daemon ended without a request. */
   #closed(client: LanguageClient): CloseHandlerResult {
-    const giveUp = { action: CloseAction.DoNotRestart, handled: true };
-    if (client !== this.#client || this.#state !== 'running') return giveUp; // `#start` reports it
+    // otherwise `#start` reports it
+    if (client === this.#client && this.#state === 'running') void this.#inTurn(() => this.#ended()); // requests wait from now on
+    return { action: CloseAction.DoNotRestart, handled: true };
+  }
+
+  async #ended(): Promise<void> {
+    const status = await this.#process?.status(); // by then the client has noted its own end, too
+    if (status === 0 && this.#sharing.kind === 'shared') return this.#awaitNext(this.#sharing.connection.socket);
     this.log.error(`The daemon ended by itself (${this.#crashes.note()}).`, ...(this.#process?.lastLines.slice(-5) ?? []));
-    if (this.#crashes.problem) {
-      void this.#fail(new Error(this.#crashes.problem));
-      return giveUp;
-    }
+    if (this.#crashes.problem) return this.#fail(new Error(this.#crashes.problem));
     this.#crashed.fire();
-    void this.#inTurn(async () => { // requests wait from now on
-      await new Promise(resolve => setImmediate(resolve)); // the client must first note its own end
-      await this.#stop(); // 'stopped', whether the client noted it or not: nothing of the old daemon is shown any more
-      await this.#start();
-    });
-    return giveUp;
+    await this.#stop(); // 'stopped', whether the client noted it or not: nothing of the old daemon is shown any more
+    await this.#start();
+  }
+
+  /** The user has stopped the shared daemon: it stays stopped until they or an agent need one. */
+  async #awaitNext(socket: string): Promise<void> {
+    this.log.info('The shared daemon was stopped.');
+    await this.#stop();
+    const unwatched = (error: unknown): void => this.log.error(`The next daemon will not be noticed: ${String(error)}`);
+    try {
+      this.#leaveWatch = watchForNext(socket, this.#socket, () => void this.start(), unwatched);
+    } catch (error) {
+      unwatched(error);
+    }
+    void showStopped();
   }
 
   #checkProtocol(): void {
@@ -299,6 +312,7 @@ export class Daemon implements vscode.Disposable {
   }
 
   dispose(): void {
+    this.#leaveWatch();
     this.#stateChanged.dispose();
     this.#sent.dispose();
     this.#answered.dispose();

@@ -21,6 +21,14 @@ export async function showCrash(names: readonly string[], log: vscode.LogOutputC
   if (chosen === showLog) log.show();
 }
 
+/** Once for each stop by the user. */
+export async function showStopped(): Promise<void> {
+  const start = 'Start';
+  const chosen = await vscode.window.showInformationMessage(
+    'Fileops: the daemon was stopped. This window attaches to the next one, which an agent or you start.', start);
+  if (chosen === start) await vscode.commands.executeCommand('fileops.restart');
+}
+
 /** Says once that the daemon is private although a shared one was wanted; again only if it was shared meanwhile. */
 export class SharingNotice {
   #isSaid = false;

@@ -1,9 +1,11 @@
 /** The daemon's process, and the last lines that it wrote to stderr: the reason if it does not start. */
 import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import * as vscode from 'vscode';
 import { environment, type Launch } from './locate';
 
 const STDERR_TAIL_LINES = 20;
+const END_MS = 3_000; // from the end of its output to its own
 
 export class ServerProcess {
   readonly child: ChildProcess;
@@ -16,6 +18,18 @@ export class ServerProcess {
       this.#stderr = [...this.#stderr, ...data.toString().trimEnd().split('\n')].slice(-STDERR_TAIL_LINES);
     });
     this.child = child;
+  }
+
+  /** With which status it ended, once its output has; undefined if a signal ended it, or if it does not end. */
+  async status(): Promise<number | undefined> {
+    const { child } = this;
+    if (child.exitCode === null && child.signalCode === null) {
+      const late = new AbortController();
+      const timer = setTimeout(() => late.abort(), END_MS);
+      await once(child, 'exit', { signal: late.signal }).catch(() => undefined); // it hangs, and is killed
+      clearTimeout(timer);
+    }
+    return child.exitCode ?? undefined;
   }
 
   get lastLines(): readonly string[] {

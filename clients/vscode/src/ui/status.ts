@@ -77,7 +77,7 @@ export class Status implements vscode.Disposable {
     const { state, problem } = this.daemon;
     if (state === 'failed') return ['$(error) fileops', problem, 'error'];
     if (state === 'starting') return ['$(sync~spin) fileops', 'The daemon starts.'];
-    if (state === 'stopped') return ['$(circle-slash) fileops', 'The daemon is stopped.'];
+    if (state === 'stopped') return ['$(circle-slash) fileops', 'The daemon is stopped. This window attaches to the next one, which an agent or you start.'];
     const n = this.reviews.waiting.length;
     if (n > 0) {
       const left = Math.min(...this.reviews.waiting.map(review => (review.kind === 'edit' && review.secondsLeft) || Infinity));

@@ -6,6 +6,7 @@ local handshake = require('fileops.client.handshake')
 local locate = require('fileops.client.locate')
 local log = require('fileops.log')
 local messages = require('fileops.ui.messages')
+local next_daemon = require('fileops.client.next')
 
 local M = {}
 
@@ -101,6 +102,8 @@ local function connect(dispatchers)
   return connection
 end
 
+local last_socket ---@type string? of the shared daemon, as `next_daemon` knows it
+
 local told_private ---@type string? the reason that was shown last
 
 --- The daemon serves this editor alone, although a shared one was wanted: tell the user, once for each reason.
@@ -120,6 +123,7 @@ local function on_init(client, result)
   M.state.server = result.serverInfo
   M.state.capabilities = vim.tbl_get(result, 'capabilities', 'experimental', 'fileops')
   M.state.shared = (M.state.capabilities or {}).shared
+  last_socket = M.state.shared and next_daemon.socket_named(M.state.shared.socket)
   if attaching and not M.state.shared then
     M.state.private_reason = locate.why_private(attaching[1] or ':Fileops log says why')
     told_private = M.state.private_reason -- the command fell back by itself, and reports that by `window/showMessage`
@@ -199,6 +203,20 @@ local function crashed(how)
   end, delay_s * 1000)
 end
 
+--- The person has stopped the shared daemon: it stays stopped until they or an agent need one.
+---@param socket string
+local function await_next(socket)
+  lose_reviews('the daemon was stopped')
+  require('fileops.corrections').forget()
+  enter('stopped')
+  release('the daemon was stopped')
+  if next_daemon.watch(socket, last_socket, M.start) then
+    messages.info('the daemon was stopped; Neovim attaches to the next one')
+  else
+    messages.warn('the daemon was stopped; :Fileops restart starts it')
+  end
+end
+
 ---@param code integer
 ---@param signal integer
 ---@param client_id integer
@@ -212,6 +230,7 @@ local function on_exit(code, signal, client_id)
     end
     local how = signal ~= 0 and ('by signal %d'):format(signal) or ('with code %d'):format(code)
     log.note('end ' .. how)
+    local shared = M.state.shared
     M.state.shared = nil
     require('fileops.sessions').forget()
     local words = attaching
@@ -228,6 +247,7 @@ local function on_exit(code, signal, client_id)
       if M.state.status ~= 'failed' then enter('stopped') end
       return release('the daemon was stopped')
     end
+    if shared and code == 0 and signal == 0 then return await_next(shared.socket) end
     crashed(how)
   end)
 end
@@ -245,6 +265,7 @@ function M.launch()
   settings.root_dir = M.root()
   settings.workspace_folders = { { name = settings.root_dir, uri = vim.uri_from_fname(settings.root_dir) } }
   M.state.stopping = false
+  next_daemon.leave()
   enter('starting')
   require('fileops.watch').start() -- now: what is typed before the daemon answers is already in the present text
   local id
@@ -297,6 +318,7 @@ end
 
 ---@param callback? fun() when it is gone
 function M.stop(callback)
+  next_daemon.leave()
   local client = M.client()
   callback = callback or function() end
   if not client then
