@@ -425,3 +425,50 @@ def test_mcp_tools_take_the_arguments_of_claude_code(study: Path) -> None:
         assert [item["type"] for item in shown["content"]] == ["text", "image"]
         without_key = host.answer(host.start_tool("NotebookEdit", notebook_path=str(study), cell_id="c1"))
         assert "$.new_source" in json.dumps(without_key)
+
+
+# R-NB-30
+def test_text_that_is_almost_in_the_cell_is_suggested_with_cell_and_line(client: RawClient, study: Path) -> None:
+    functions = "def area(width, height):\n    return width * height\n\ndef half(width):\n    return width / 2\n"
+    source = f"{functions}x = 1\nx = 1"
+    study.write_text(notebook(markdown("intro", "# Title\ntext"), code("c1", source), code("c2", "x = 1")))
+    client.read(study)
+    step = {"kind": "edit", "cell_id": "c1", "old_string": "return width*height", "new_string": "return height"}
+    refused = edit(client, study, step)
+    assert refused["error"]["code"] == "no_match"
+    (offered,) = refused["details"]["suggestions"]
+    assert (offered["cell_id"], offered["start_line"], offered["kind"]) == ("c1", 4, "similar")
+    assert offered["note"].startswith("Line 4 in cell c1 is closest; it differs in ")
+    assert refused["details"]["suggested_place"]["start_line"] == 4
+    assert any(text.startswith(offered["note"]) for text in refused["details"]["suggestion_texts"])
+    ambiguous = edit(client, study, {**step, "old_string": "x = 1"})
+    assert ambiguous["details"]["match_lines"] == [8, 9]
+    (unique, *_) = ambiguous["details"]["suggestions"]
+    assert (unique["kind"], unique["cell_id"]) == ("unique", "c1")
+    assert unique["note"].startswith("For the place at line 8 in cell c1.")
+    first = {"kind": "edit", "cell_id": "c2", "old_string": "x = 1", "new_string": "x = 2"}
+    second = edit(client, study, first, step)
+    assert (second["details"]["edit_index"], second["details"]["suggestions"][0]["edit_index"]) == (1, 1)
+    assert second["details"]["suggestion_texts"][0].startswith("Edit 2 of 2 fails: ")
+    again = edit(client, study, first, {**step, "old_string": offered["old_string"]})
+    assert again["status"] == "success", again["output"]
+    whole = {"kind": "source", "cell_id": "c1", "source": "return width * height"}
+    made_before = edit(client, study, whole, {**step, "old_string": "y"})
+    assert (made_before["error"]["code"], "suggestions" in made_before["details"]) == ("no_match", False)
+
+
+# R-NB-30, R-ANS-10
+def test_near_match_in_a_cell_is_suggested_for_a_change_set_and_not_without_the_option(
+    study: Path, tmp_path: Path
+) -> None:
+    step = {"kind": "edit", "cell_id": "c1", "old_string": "import  os", "new_string": "import sys"}
+    for suggestions, is_offered in (("details", True), ("off", False)):
+        with raw_client() as client:
+            options = {"notebooks": "cells", "suggestions": suggestions}
+            client.initialize(rootUri=tmp_path.as_uri(), initializationOptions=options)
+            client.read(study)
+            changes = [{"kind": "edit", "file_path": str(study), "cells": [step]}]
+            for refused in (edit(client, study, step), client.result("fileops/applyChanges", {"changes": changes})):
+                assert refused["error"]["code"] == "no_match"
+                offered = refused["details"].get("suggestions", [])
+                assert [each["cell_id"] for each in offered] == (["c1"] if is_offered else [])

@@ -455,6 +455,8 @@ class SuggestedPlace(TypedDict):
 class Suggestion(TypedDict):
     """What to send instead of a step that failed."""
 
+    cell_id: NotRequired[str]
+    """Of an edit of a notebook: the cell that the lines are in. They are numbered as a read by cells shows them."""
     edit_index: int
     """0-based index of the step."""
     end_line: int
@@ -487,6 +489,8 @@ class SyntaxErrorDetails(TypedDict):
     """1-based column, in characters."""
     message: str
     """The error, as a clause."""
+    cell_id: NotRequired[str]
+    """Of a notebook: the cell. The line is numbered as a read by cells shows it."""
 
 
 class UiExtra(TypedDict):

@@ -143,13 +143,12 @@ class ChangedFile(Struct, frozen=True, kw_only=True):
 class Problem(Struct, frozen=True, kw_only=True):
     """Why one change of a set cannot be made. change_index: 0-based.
 
-    suggestions: what is said beside the error, without lines that count as read. n_edits: of the change.
+    suggestions: what is said beside the error, without lines that count as read.
     """
 
     change_index: int
     error: FileOpsError
     suggestions: Suggestions | None = None
-    n_edits: int = 1
 
 
 class ChangeSetResult(Struct, frozen=True, kw_only=True):

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from fileops.model.edits import DiffersIn, LineRange
 from fileops.model.files import Stamp
@@ -13,7 +13,8 @@ SuggestionKind = Literal["similar", "unique", "already_there", "seen_now"]
 class Suggestion(Struct, frozen=True, kw_only=True):
     """What to send in place of one step, or why nothing has to be sent.
 
-    Lines are 1-based, both included, in the present file. old_string: the exact present text with LF line ends, None
+    Lines are 1-based, both included, in the present file; of a notebook, as a read by cells numbers them. cell_id: the
+    cell that they are in. old_string: the exact present text with LF line ends, None
     if there is none to send, or it is too long. note: plain sentences for the model. differs_in: of "similar".
     diff: from the caller's text to that of the file, if `old_string` is too long to be shown; else "".
     """
@@ -26,6 +27,7 @@ class Suggestion(Struct, frozen=True, kw_only=True):
     note: str
     differs_in: tuple[DiffersIn, ...] = ()
     diff: str = ""
+    cell_id: str | None = None
 
 
 class FailedStep(Struct, frozen=True, kw_only=True):
@@ -63,6 +65,8 @@ class SyntaxFault(Struct, frozen=True, kw_only=True):
     """1-based column, in characters."""
     message: str
     """The error, as a clause."""
+    cell_id: str | UnsetType = UNSET
+    """Of a notebook: the cell. The line is numbered as a read by cells shows it."""
 
 
 class SyntaxReport(Struct, frozen=True, kw_only=True):
@@ -79,7 +83,7 @@ class Suggestions(Struct, frozen=True, kw_only=True):
 
     shown: the lines that count as read once it was sent. to_read: the lines around the places of the edit, of a file
     that is too large to be read whole, where none are shown. places: by step, numbered lines that tell many places of
-    its text apart.
+    its text apart. n_steps: of the edit.
     """
 
     offered: tuple[Suggestion, ...] = ()
@@ -87,6 +91,7 @@ class Suggestions(Struct, frozen=True, kw_only=True):
     shown: ShownLines | None = None
     to_read: LineRange | None = None
     places: dict[int, str] = {}
+    n_steps: int = 1
 
 
 class RefusedPlace(Struct, frozen=True, kw_only=True):

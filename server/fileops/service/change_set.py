@@ -274,10 +274,12 @@ class SetPlanner(Struct, frozen=True, kw_only=True):
         if isinstance(error, HunkNotFound):
             shows = self.editor.settings.suggestions != "off"
             return replace(problem, suggestions=_suggestions_for_hunk(error) if shows else None)
-        if not isinstance(change, EditFile | RenameFile) or not change.edits:
+        if not isinstance(change, EditFile | RenameFile):
+            return problem
+        if not change.edits and not (isinstance(change, EditFile) and change.cells):
             return problem
         suggested = self.editor.suggest(replace(_edit_request(request, change), dry_run=True), error, roots)
-        return replace(problem, error=suggested.error, suggestions=suggested.suggestions, n_edits=len(change.edits))
+        return replace(problem, error=suggested.error, suggestions=suggested.suggestions)
 
     def _plan(self, request: ChangeSetRequest, change: FileChange, roots: Roots | None, token: CancelToken) -> SetFile:
         """Raises: as `EditOperation.planned`, AlreadyExists."""

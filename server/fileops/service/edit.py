@@ -168,13 +168,6 @@ class EditOperation(Struct, frozen=True, kw_only=True):
         return Suggester(fs=self.fs, history=self.history, settings=self.settings).suggest(request, error, roots)
 
     def _step_after(self, error: FileOpsError, request: EditRequest, policy: Policy) -> EditStep:
-        if request.cells:
-            return EditResult(
-                output=failure_text(error, request.tool, request.file_path, self.settings.texts),
-                error=error,
-                is_multi=False,
-                dry_run=request.dry_run,
-            )
         reported = original_error(request, error)
         suggested = self.suggest(request, reported, policy.roots)
         failed = EditResult(
@@ -187,7 +180,7 @@ class EditOperation(Struct, frozen=True, kw_only=True):
             read_proof=suggested.read_proof,
             refused=suggested.refused,
         )
-        if policy.can_correct and reported is error and isinstance(suggested.error, NoMatch):
+        if policy.can_correct and not request.cells and reported is error and isinstance(suggested.error, NoMatch):
             return unmatched(request, suggested.error, failed) or failed
         return failed
 

@@ -4,7 +4,7 @@ Every key may be absent: the request and its outcome decide which are present (d
 R-EDIT-3, R-UNDO-2, R-BASH-2).
 """
 
-from typing import Literal, Required, TypedDict
+from typing import Literal, NotRequired, Required, TypedDict
 
 from fileops.model.diagnostics import DiagnosticsReport
 from fileops.model.edits import LineRange, Operation, Relevance, SuggestedPlace
@@ -155,6 +155,8 @@ class SuggestionDetails(TypedDict):
     """The exact current text; null if there is none to send, or it is too long or uncertain."""
     note: str
     """The explanation for the model."""
+    cell_id: NotRequired[str]
+    """Of an edit of a notebook: the cell that the lines are in. They are numbered as a read by cells shows them."""
 
 
 class SuggestionsDetails(TypedDict, total=False):

@@ -4,10 +4,10 @@ from typing import TYPE_CHECKING
 
 from fileops.model import errors
 from fileops.model.edits import Rebased
-from fileops.model.suggestions import Suggestions
+from fileops.model.suggestions import Suggestion, Suggestions
 
 if TYPE_CHECKING:
-    from fileops.wire.details import FailureDetails, RebasedDetails, SuggestionsDetails
+    from fileops.wire.details import FailureDetails, RebasedDetails, SuggestionDetails, SuggestionsDetails
 
 
 def failure_details(error: errors.FileOpsError) -> "FailureDetails":
@@ -73,19 +73,23 @@ def rebased_details(rebased: Rebased) -> "RebasedDetails":
 def suggestions_details(suggestions: Suggestions) -> "SuggestionsDetails":
     details: SuggestionsDetails = {}
     if suggestions.offered:
-        details["suggestions"] = [
-            {
-                "edit_index": each.edit_index,
-                "kind": each.kind,
-                "start_line": each.start_line,
-                "end_line": each.end_line,
-                "old_string": each.old_string,
-                "note": each.note,
-            }
-            for each in suggestions.offered
-        ]
+        details["suggestions"] = [_suggestion_details(each) for each in suggestions.offered]
     if suggestions.failures:
         details["failures"] = suggestions.failures
     if suggestions.shown is not None:
         details["shown"] = suggestions.shown
+    return details
+
+
+def _suggestion_details(suggestion: Suggestion) -> "SuggestionDetails":
+    details: SuggestionDetails = {
+        "edit_index": suggestion.edit_index,
+        "kind": suggestion.kind,
+        "start_line": suggestion.start_line,
+        "end_line": suggestion.end_line,
+        "old_string": suggestion.old_string,
+        "note": suggestion.note,
+    }
+    if suggestion.cell_id is not None:
+        details["cell_id"] = suggestion.cell_id
     return details

@@ -2968,6 +2968,8 @@ export interface SuggestedPlace {
 }
 /** What to send instead of a step that failed. */
 export interface SuggestionDetails {
+  /** Of an edit of a notebook: the cell that the lines are in. They are numbered as a read by cells shows them. */
+  cell_id?: string;
   /** 0-based index of the step. */
   edit_index: number;
   /** 1-based last line in the file, included. */
@@ -2996,6 +2998,8 @@ export interface SyntaxErrorDetails {
   column: number;
   /** The error, as a clause. */
   message: string;
+  /** Of a notebook: the cell. The line is numbered as a read by cells shows it. */
+  cell_id?: string;
 }
 /** A change of a document. */
 export interface TextEdit {

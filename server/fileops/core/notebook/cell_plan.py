@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from fileops.core import plan as planning
 from fileops.core import splices as splicing
 from fileops.core.diff.unified import change_of
+from fileops.core.notebook.cell_page import lines_of_cell
 from fileops.core.notebook.cell_source import Region, encoded, lines_of, splices_in
 from fileops.core.notebook.cell_style import (
     cell_list_style,
@@ -201,21 +202,29 @@ def _last(notebook: Notebook) -> str | None:
 def _edit(notebook: Notebook, edit: EditInCell, resolve: Resolve) -> _Planned:
     cell = cell_of(notebook, edit.cell_id)
     text = text_of(cell.source)
-    literal = Edit(
+    try:
+        splices = splicing.effective(text.data, resolve(text, literal(edit)))
+    except NoMatch as failure:
+        others = [other.name for other in notebook.cells if edit.old_string in other.source]
+        failure.other_cell = others[0] if len(others) == 1 else None
+        raise
+    except (MultipleMatches, CountMismatch) as failure:
+        first, _ = lines_of_cell(notebook, cell.name)
+        failure.lines = tuple(first + line - 1 for line in failure.lines)  # as reads number them
+        raise
+    if not splices:
+        raise NoChange(same_strings=False)
+    return _with_source(notebook, cell, edit, text, splices, n_replacements=len(splices))
+
+
+def literal(edit: EditInCell) -> Edit:
+    """Return the edit of the cell's source."""
+    return Edit(
         old_string=edit.old_string,
         new_string=edit.new_string,
         replace_all=edit.replace_all,
         expected_replacements=edit.expected_replacements,
     )
-    try:
-        splices = splicing.effective(text.data, resolve(text, literal))
-    except NoMatch as failure:
-        others = [other.name for other in notebook.cells if edit.old_string in other.source]
-        failure.other_cell = others[0] if len(others) == 1 else None
-        raise
-    if not splices:
-        raise NoChange(same_strings=False)
-    return _with_source(notebook, cell, edit, text, splices, n_replacements=len(splices))
 
 
 def source_splices(notebook: Notebook, cell: Cell, source: str, cell_type: CellType) -> Sequence[Splice]:

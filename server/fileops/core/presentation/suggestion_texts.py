@@ -11,7 +11,7 @@ from fileops.model.changes import ChangeSetResult
 from fileops.model.edits import DiffersIn, LineRange
 from fileops.model.errors import TooLarge
 from fileops.model.results import EditResult, ReadResult
-from fileops.model.suggestions import FailedStep, ShownLines, Suggestion, Suggestions, SyntaxReport
+from fileops.model.suggestions import FailedStep, ShownLines, Suggestion, Suggestions, SyntaxFault, SyntaxReport
 
 MAX_CHARS = 6000  # of everything that is added to one answer, notices included
 _SEPARATOR = 2  # characters between two texts
@@ -37,37 +37,48 @@ _FENCE = re.compile("`{3,}")
 # --- notes of single suggestions ----------------------------------------------------------------------------------
 
 
-def similar_note(first: int, last: int, differs_in: Sequence[DiffersIn], *, is_elided: bool) -> str:
-    """Return the sentences about the place that a text most likely meant."""
+def similar_note(
+    first: int, last: int, differs_in: Sequence[DiffersIn], *, is_elided: bool, cell_id: str | None = None
+) -> str:
+    """Return the sentences about the place that a text most likely meant.
+
+    cell_id: in which cell of a notebook the lines are, as in all notes.
+    """
     named = ", ".join(_DIFFERENCES[kind] for kind in differs_in)
     verb, they = ("is", "it differs") if first == last else ("are", "they differ")
-    note = f"{_lines(first, last)} {verb} closest; {they} in {named}."
+    note = f"{_capitalized(_lines(first, last, cell_id))} {verb} closest; {they} in {named}."
     if is_elided:
         note += " Write out in new_string, too, what you left out in the middle."
     return note
 
 
-def alike_note(first: int, last: int) -> str:
+def alike_note(first: int, last: int, cell_id: str | None) -> str:
     """Return the sentence about another place that differs from the closest one in blanks only."""
-    return f"Or {_lines(first, last).lower()}, which {'differs' if first == last else 'differ'} from it in blanks only."
+    verb = "differs" if first == last else "differ"
+    return f"Or {_lines(first, last, cell_id)}, which {verb} from it in blanks only."
 
 
-def already_there_note(first: int, last: int, own: tuple[str, str] | None) -> str:
+def already_there_note(first: int, last: int, own: tuple[str, str] | None, cell_id: str | None) -> str:
     """Return the sentence about a new text that is already there.
 
     own: the id and the time of the session's own edit that wrote it.
     """
     verb = "has" if first == last else "have"
     by = f", by your edit {own[0][:8]} of {own[1]}" if own is not None else ""
-    return f"{_lines(first, last)} already {verb} the new text{by}."
+    return f"{_capitalized(_lines(first, last, cell_id))} already {verb} the new text{by}."
 
 
-def unique_note(line: int) -> str:
-    return f"For the place at line {line}. Repeat in new_string the lines that are added here."
+def unique_note(line: int, cell_id: str | None) -> str:
+    return f"For the place at {_lines(line, line, cell_id)}. Repeat in new_string the lines that are added here."
 
 
-def _lines(first: int, last: int) -> str:
-    return f"Line {first}" if first == last else f"Lines {first}-{last}"
+def _lines(first: int, last: int, cell_id: str | None) -> str:
+    lines = f"line {first}" if first == last else f"lines {first}-{last}"
+    return lines if cell_id is None else f"{lines} in cell {cell_id}"
+
+
+def _capitalized(text: str) -> str:
+    return text[0].upper() + text[1:]
 
 
 def line_diff(old: str, there: str, first_line: int) -> str:
@@ -122,7 +133,7 @@ def texts_of_edit(result: EditResult, file_path: str) -> SuggestionTexts:
             texts.append(shown_text(suggestions.shown))
         if suggestions.to_read is not None:
             texts.append(to_read_text(suggestions.to_read))
-        texts += _step_texts(suggestions, len(result.edits))
+        texts += _step_texts(suggestions)
     if result.syntax is not None:
         texts.append(syntax_text(file_path.rpartition("/")[2], result.syntax))
     return SuggestionTexts(tuple(filter(None, texts)))
@@ -140,19 +151,19 @@ def texts_of_set(result: ChangeSetResult) -> SuggestionTexts:
     """Return what is added to the result of a change set; if several changes fail, each text names its change."""
     texts: list[str] = []
     for problem in result.problems:
-        found = [] if problem.suggestions is None else _step_texts(problem.suggestions, problem.n_edits)
+        found = [] if problem.suggestions is None else _step_texts(problem.suggestions)
         named = f"Change {problem.change_index + 1}: " if len(result.problems) > 1 else ""
         texts += [f"{named}{text}" for text in found if text]
     return SuggestionTexts(tuple(texts))
 
 
-def _step_texts(suggestions: Suggestions, n_steps: int) -> list[str]:
+def _step_texts(suggestions: Suggestions) -> list[str]:
     """Return a text for each failing step."""
     return [
         _step_text(
             failure,
             [each for each in suggestions.offered if each.edit_index == failure.edit_index],
-            n_steps,
+            suggestions.n_steps,
             suggestions.places.get(failure.edit_index, ""),
         )
         for failure in suggestions.failures
@@ -220,5 +231,9 @@ def fenced(text: str) -> str:
 
 def syntax_text(name: str, report: SyntaxReport) -> str:
     """Return the text about a file that an edit made unparsable. name: the file's."""
-    faults = "; ".join(f"line {fault.line}: {fault.message}" for fault in report.errors)
+    faults = "; ".join(f"{_place(fault)}: {fault.message}" for fault in report.errors)
     return f"{name} no longer parses: {faults}"
+
+
+def _place(fault: SyntaxFault) -> str:
+    return _lines(fault.line, fault.line, fault.cell_id or None)

@@ -48,6 +48,16 @@ class OwnEdit(Struct, frozen=True, kw_only=True):
     ranges: tuple[tuple[int, int], ...]
 
 
+class Excerpt(Struct, frozen=True, kw_only=True):
+    """Which part of a file a text is: the number of its first line there, and of which cell of a notebook it is."""
+
+    first_line: int = 1
+    cell_id: str | None = None
+
+
+WHOLE_FILE = Excerpt()
+
+
 class Examination(Struct, frozen=True, kw_only=True):
     """What was found.
 
@@ -70,9 +80,10 @@ def examine(
     encoding: str | None,
     own_edits: Callable[[], Sequence[OwnEdit]],
     check: Check,
+    excerpt: Excerpt = WHOLE_FILE,
 ) -> Examination:
     """Examine the steps on the text. encoding: see Snapshot. check: raises OutOfTime when the time is over."""
-    examined = _Examiner(text, encoding, own_edits, check)
+    examined = _Examiner(text, encoding, own_edits, check, excerpt)
     is_complete = True
     try:
         for index, edit in enumerate(edits):
@@ -98,9 +109,15 @@ class _Examiner:
     """
 
     def __init__(
-        self, text: Text, encoding: str | None, own_edits: Callable[[], Sequence[OwnEdit]], check: Check
+        self,
+        text: Text,
+        encoding: str | None,
+        own_edits: Callable[[], Sequence[OwnEdit]],
+        check: Check,
+        excerpt: Excerpt,
     ) -> None:
         self._text, self._encoding, self._own_edits, self._check = text, encoding, own_edits, check
+        self._excerpt = excerpt
         self._present = self._repaired = text
         self._composed: tuple[Splice, ...] = ()
         self._table: LineTable | None = None
@@ -236,7 +253,9 @@ class _Examiner:
             start_line=first,
             end_line=last,
             old_string=old if is_sent else None,
-            note=wording.similar_note(first, last, place.differs_in, is_elided=place.is_elided),
+            note=wording.similar_note(
+                first, last, place.differs_in, is_elided=place.is_elided, cell_id=self._excerpt.cell_id
+            ),
             differs_in=place.differs_in,
             diff="" if is_sent else wording.line_diff(to_lf(edit.old_string), old, first),
         )
@@ -262,7 +281,7 @@ class _Examiner:
                         start_line=start,
                         end_line=last,
                         old_string=old,
-                        note=wording.alike_note(start, last),
+                        note=wording.alike_note(start, last, self._excerpt.cell_id),
                         differs_in=best.differs_in,
                     )
                 )
@@ -280,7 +299,8 @@ class _Examiner:
     def _already_there(self, index: int, table: LineTable, at: int, own: OwnEdit | None, length: int) -> Suggestion:
         first = self._line_in_file(table.line_at(at) + 1)
         last = self._line_in_file(table.line_at(at + length - 1) + 1)
-        note = wording.already_there_note(first, last, None if own is None else (own.edit_id, own.time))
+        by = None if own is None else (own.edit_id, own.time)
+        note = wording.already_there_note(first, last, by, self._excerpt.cell_id)
         return Suggestion(
             edit_index=index, kind="already_there", start_line=first, end_line=last, old_string=None, note=note
         )
@@ -314,7 +334,7 @@ class _Examiner:
                     start_line=first,
                     end_line=last,
                     old_string=old,
-                    note=wording.unique_note(line),
+                    note=wording.unique_note(line, self._excerpt.cell_id),
                 )
             )
         return offered
@@ -330,7 +350,9 @@ class _Examiner:
                 continue
             first, last = table.line_at(found[0]), table.line_at(found[1] - 1)
             if last - first < MAX_LINES_OF_A_PLACE:
-                shown |= {line: f"{line + 1:>6}→{table.bodies[line]}" for line in range(first, last + 1)}
+                shown |= {
+                    line: f"{self._line_in_file(line + 1):>6}→{table.bodies[line]}" for line in range(first, last + 1)
+                }
         lines = [f"...\n{shown[line]}" if line - 1 not in shown else shown[line] for line in sorted(shown)]
         text = "\n".join(lines).removeprefix("...\n")
         if lines and len(text) <= MAX_PLACES_CHARS:
@@ -373,7 +395,8 @@ class _Examiner:
 
     def _line_in_file(self, line: int) -> int:
         """Return the line of the file that is `line` (1-based) in the current text."""
-        return _line_before(self._text, self._composed, line) if self._composed else line
+        in_text = _line_before(self._text, self._composed, line) if self._composed else line
+        return in_text + self._excerpt.first_line - 1
 
 
 def _line_before(text: Text, composed: Sequence[Splice], line: int) -> int:

@@ -11,21 +11,27 @@ from fileops.model.files import Text
 MAX_SCANNED_BYTES = 4 << 20  # only this much of a larger file is searched
 
 
-def suggested_place(text: Text, old: str, new: str = "", check: Check = unchecked) -> SuggestedPlace | None:
-    """Return the most similar place, or None if no place is similar enough. Raises: the errors of `check`."""
+def suggested_place(
+    text: Text, old: str, new: str = "", check: Check = unchecked, *, first_line: int = 1
+) -> SuggestedPlace | None:
+    """Return the most similar place, or None if no place is similar enough. Raises: the errors of `check`.
+
+    first_line: the number of the text's first line.
+    """
     lines = lines_of_text(text)
     found = places(lines, old, new, check)
-    return suggested_place_at(lines, old, found[0]) if found else None
+    return suggested_place_at(lines, old, found[0], first_line=first_line) if found else None
 
 
-def suggested_place_at(lines: LineTable, old: str, place: Place) -> SuggestedPlace:
+def suggested_place_at(lines: LineTable, old: str, place: Place, *, first_line: int = 1) -> SuggestedPlace:
+    first, last = place.first_line + first_line - 1, place.last_line + first_line - 1
     shown = without_surrogates(to_lf(old[:MAX_OLD_CHARS]).removesuffix("\n"))
     there = lines.slice(place.first_line - 1, place.last_line - 1)
     return SuggestedPlace(
-        start_line=place.first_line,
-        end_line=place.last_line,
+        start_line=first,
+        end_line=last,
         similarity=place.similarity,
-        diff=f"--- old_string\n+++ line {place.first_line}\n{line_diff(shown, there, place.first_line)}\n",
+        diff=f"--- old_string\n+++ line {first}\n{line_diff(shown, there, first)}\n",
         differs_in=place.differs_in,
     )
 

@@ -7,15 +7,18 @@ than MAX_CPU_MS of this thread, is left out.
 
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from fileops.core import text
+from fileops.core.notebook.cells import parse
+from fileops.core.notebook.literal_steps import StepsInCell, steps_in_cell
 from fileops.core.pausing import Check
 from fileops.core.roots import Roots
 from fileops.core.suggestions.shown import N_CONTEXT, shown_lines
-from fileops.core.suggestions.steps import Examination, OwnEdit, examine
+from fileops.core.suggestions.steps import Examination, Excerpt, OwnEdit, examine
 from fileops.core.suggestions.suggested_place import lines_of_text, suggested_place
 from fileops.model.edits import Edit, LineRange
 from fileops.model.errors import (
@@ -66,6 +69,8 @@ class Suggester(Struct, frozen=True, kw_only=True):
         check = _cpu_limit()
         try:
             snapshot = self.fs.read(canonical_path(self.fs, request.file_path, roots))
+            if request.cells:
+                return self._suggested_in_cell(request, error, snapshot, check)
             content = _text_of(snapshot)
             if content is None:
                 return Suggested(error=error)
@@ -95,7 +100,9 @@ class Suggester(Struct, frozen=True, kw_only=True):
 
         examined = examine(content, edits, encoding=snapshot.encoding, own_edits=own_edits, check=check)
         error = _with_place(error, edits, content, check)
-        suggestions = Suggestions(offered=examined.suggestions, failures=examined.failures, places=examined.places)
+        suggestions = Suggestions(
+            offered=examined.suggestions, failures=examined.failures, places=examined.places, n_steps=len(edits)
+        )
         if not isinstance(error, NotRead | ModifiedExternally):
             return Suggested(error=error, suggestions=suggestions)
         refused = self._refused_place(snapshot, content, examined)
@@ -114,6 +121,41 @@ class Suggester(Struct, frozen=True, kw_only=True):
             read_proof=_read_proof_of(request, snapshot),
             refused=refused,
         )
+
+    def _suggested_in_cell(
+        self, request: EditRequest, error: FileOpsError, snapshot: Snapshot, check: Check
+    ) -> Suggested:
+        """Return what to send instead of a step whose text is not in the source of its cell, or several times."""
+        if not isinstance(error, NoMatch | MultipleMatches | CountMismatch) or len(snapshot.data) > MAX_BYTES:
+            return Suggested(error=error)
+        steps = steps_in_cell(parse(snapshot.data), request.cells, error.edit_index)
+        if steps is None:
+            return Suggested(error=error)
+        edits, excerpt = list(steps.edits.values()), Excerpt(first_line=steps.first_line, cell_id=steps.cell_id)
+        if isinstance(error, NoMatch):
+            error = _with_place_in_cell(error, steps, check)
+        if self.settings.suggestions == "off":
+            return Suggested(error=error)
+        examined = examine(steps.source, edits, encoding=None, own_edits=lambda: (), check=check, excerpt=excerpt)
+        index_of = list(steps.edits)
+        failures = [
+            replace(
+                each,
+                edit_index=index_of[each.edit_index],
+                after=None if each.after is None else index_of[each.after],
+            )
+            for each in examined.failures
+        ]
+        offered = [
+            replace(each, edit_index=index_of[each.edit_index], cell_id=steps.cell_id) for each in examined.suggestions
+        ]
+        suggestions = Suggestions(
+            offered=tuple(offered),
+            failures=tuple(failures),
+            places={index_of[index]: text for index, text in examined.places.items()},
+            n_steps=len(request.cells),
+        )
+        return Suggested(error=error, suggestions=suggestions)
 
     def _refused_place(self, snapshot: Snapshot, content: Text, examined: Examination) -> RefusedPlace | None:
         """Return the lines to read in a file that is too large to be read whole."""
@@ -170,6 +212,15 @@ def _with_place(error: FileOpsError, edits: Sequence[Edit], content: Text, check
             )
         except OutOfTime:
             return error
+    return error
+
+
+def _with_place_in_cell(error: NoMatch, steps: StepsInCell, check: Check) -> NoMatch:
+    edit = steps.edits[error.edit_index]
+    with suppress(OutOfTime):
+        error.suggested_place = suggested_place(
+            steps.source, edit.old_string, edit.new_string, check, first_line=steps.first_line
+        )
     return error
 
 

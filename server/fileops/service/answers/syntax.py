@@ -4,19 +4,26 @@ A child process parses the new text while the edit is committed. Only if that ha
 because an error that existed before is not this edit's fault. A thread would compete with the commit for the
 interpreter's lock.
 
-Files larger than MAX_BYTES are not checked, and a result later than TIMEOUT_S after the commit is dropped. Thread-safe;
+Of a notebook, the changed cells are checked if its kernel is Python, each against what it was before. Files larger than
+MAX_BYTES are not checked, and a result later than TIMEOUT_S after the commit is dropped. Thread-safe;
 called in worker threads.
 """
 
+import json
 import sys
 import threading
 import time
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fileops.core import splices, text
+from fileops.core.notebook.cells import parse
+from fileops.core.notebook.python_cells import ChangedCode, changed_code, is_python
 from fileops.model.edits import Plan
 from fileops.model.internal_errors import PluginFailed
 from fileops.model.suggestions import SyntaxFault, SyntaxReport
@@ -31,12 +38,11 @@ MAX_BYTES = 100_000  # Python of this size takes 60 ms
 MEMORY_MB = 512
 MAX_PROCESSES = 2
 
-LANGUAGES = {
-    "python": f"Python {sys.version_info.major}.{sys.version_info.minor}",
-    "json": "JSON",
-    "toml": "TOML",
-}
-_BY_SUFFIX = {"py": "python", "pyi": "python", "json": "json", "toml": "toml"}
+MAX_NOTEBOOK_BYTES = 4 << 20  # as in a search for suggestions; of changed cells, MAX_BYTES in all
+
+_PYTHON = f"Python {sys.version_info.major}.{sys.version_info.minor}"
+LANGUAGES = {"python": _PYTHON, "python_cells": _PYTHON, "json": "JSON", "toml": "TOML"}
+_BY_SUFFIX = {"py": "python", "pyi": "python", "ipynb": "python_cells", "json": "json", "toml": "toml"}
 
 
 class SyntaxChecker:
@@ -70,10 +76,10 @@ class SyntaxChecker:
 
     def begin(self, plan: Plan) -> "Check":
         """Begin to parse the text after the plan."""
-        language = self._language_of(plan)
-        if language is not None:
+        checked = _checked_cells(plan) if plan.cells else _checked_text(plan)
+        if checked is not None:
             self.prepare(plan.snapshot.path)
-        return Check(self, language, plan)
+        return Check(self, checked)
 
     def close(self) -> None:
         with self._lock:
@@ -113,13 +119,6 @@ class SyntaxChecker:
         faults = msgspec.json.decode(str(answer["text"]), type=list[tuple[int, int, str]])
         return [SyntaxFault(line=line, column=column, message=message) for line, column, message in faults]
 
-    def _language_of(self, plan: Plan) -> str | None:
-        """Return None if the file is not checked."""
-        language = _language_of(plan.snapshot.path)
-        if plan.creates:
-            return None
-        return None if len(plan.snapshot.data) + splices.growth(plan.splices) > MAX_BYTES else language
-
     def _present_processes(self) -> "PluginProcesses | None":
         from fileops.service.plugins.process import PluginProcesses
 
@@ -146,13 +145,46 @@ def _language_of(path: str) -> str | None:
     return _BY_SUFFIX.get(path.rpartition(".")[2].lower())
 
 
+class _Checked(Struct, frozen=True, kw_only=True):
+    """What is parsed. before: returns the old text; None if the parser itself compares. cells: of a notebook."""
+
+    language: str
+    after: str
+    before: Callable[[], str] | None = None
+    cells: Sequence[ChangedCode] = ()
+
+
+def _checked_text(plan: Plan) -> _Checked | None:
+    """Return None if the file is not checked."""
+    language, data = _language_of(plan.snapshot.path), plan.snapshot.data
+    if language is None or language == "python_cells" or plan.creates:
+        return None
+    if len(data) + splices.growth(plan.splices) > MAX_BYTES:
+        return None
+    return _Checked(
+        language=language,
+        after=text.decode(splices.apply(data, plan.splices), plan.format),
+        before=lambda: text.decode(data, plan.format),
+    )
+
+
+def _checked_cells(plan: Plan) -> _Checked | None:
+    if len(plan.snapshot.data) > MAX_NOTEBOOK_BYTES:
+        return None
+    notebook = parse(splices.apply(plan.snapshot.data, plan.splices))
+    cells = changed_code(notebook, plan.cells) if is_python(notebook) else []
+    if not cells or sum(len(cell.after) + len(cell.before) for cell in cells) > MAX_BYTES:
+        return None
+    sources = [(cell.first_line, cell.before, cell.after) for cell in cells]
+    return _Checked(language="python_cells", after=json.dumps(sources), cells=cells)
+
+
 class Check:
     """A check in progress: a context manager that drops the check at the end unless `result` was called."""
 
-    def __init__(self, checker: SyntaxChecker, language: str | None, plan: Plan) -> None:
-        self._checker, self._language, self._plan = checker, language, plan
-        self._after = "" if language is None else self._new_text()
-        self._call = self._begin(self._after)
+    def __init__(self, checker: SyntaxChecker, checked: _Checked | None) -> None:
+        self._checker, self._checked = checker, checked
+        self._call = None if checked is None else self._begin(checked.language, checked.after)
 
     def __enter__(self) -> "Check":
         return self
@@ -165,30 +197,28 @@ class Check:
 
     def result(self) -> SyntaxReport | None:
         """Return the report; None if the file still parses, did not parse before, or the result is late."""
-        if self._language is None:
+        checked = self._checked
+        if checked is None:
             return None
         deadline = time.monotonic() + TIMEOUT_S
         begun, self._call = self._call, None
         if begun is None:  # all processes were in use, or none had started
             self._checker.wait_until_started(TIMEOUT_S)
-            begun = self._begin(self._after)
+            begun = self._begin(checked.language, checked.after)
         faults = self._faults(begun, deadline)
         if not faults:
             return None
-        before = text.decode(self._plan.snapshot.data, self._plan.format)
-        if self._faults(self._begin(before), deadline) != []:
-            return None
-        return SyntaxReport(language=LANGUAGES[self._language], errors=tuple(faults))
+        if checked.before is not None:
+            before = self._begin(checked.language, checked.before())
+            if self._faults(before, deadline) != []:
+                return None
+        errors = tuple(_in_cell(fault, checked.cells) for fault in faults)
+        return SyntaxReport(language=LANGUAGES[checked.language], errors=errors)
 
-    def _new_text(self) -> str:
-        return text.decode(splices.apply(self._plan.snapshot.data, self._plan.splices), self._plan.format)
-
-    def _begin(self, content: str) -> "PluginCall | None":
+    def _begin(self, language: str, content: str) -> "PluginCall | None":
         """Return None if a check cannot start now."""
-        if self._language is None:
-            return None
         try:
-            return self._checker.call(self._language, content)
+            return self._checker.call(language, content)
         except PluginFailed:
             return None
 
@@ -200,3 +230,11 @@ class Check:
             return self._checker.faults(call, max(0.0, deadline - time.monotonic()))
         except PluginFailed:
             return None
+
+
+def _in_cell(fault: SyntaxFault, cells: Sequence[ChangedCode]) -> SyntaxFault:
+    """Return the fault with the cell that it is in."""
+    for cell in cells:
+        if cell.first_line <= fault.line <= cell.first_line + cell.after.count("\n"):
+            return replace(fault, cell_id=cell.cell_id)
+    return fault

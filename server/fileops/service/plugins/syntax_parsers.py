@@ -6,10 +6,12 @@ child. Imports nothing of the daemon, and each parser only when it is first used
 
 import gc
 import json
+import re
 import warnings
 from collections.abc import Callable
 
 MAX_MESSAGE_CHARS = 200
+MAX_CELL_FAULTS = 3
 
 Fault = tuple[int, int, str]  # line and column, 1-based, and a clause
 
@@ -38,6 +40,44 @@ def _python(text: str) -> list[Fault]:
     return []
 
 
+def _python_cells(text: str) -> list[Fault]:
+    """Return the first error of each cell that had none before.
+
+    text: JSON, for each cell the number of its first line and its source before and after.
+    """
+    cells: list[tuple[int, str, str]] = json.loads(text)
+    found: list[Fault] = []
+    for first_line, before, after in cells:
+        faults = _ipython(after)
+        if faults and not _ipython(before):
+            found += [(line + first_line - 1, column, message) for line, column, message in faults]
+    return found[:MAX_CELL_FAULTS]
+
+
+def _ipython(source: str) -> list[Fault]:
+    """Return the first error of a cell. What IPython runs itself is left out: magics, shell commands, and help."""
+    if not _python(source) or source.lstrip().startswith("%%"):
+        return []  # without any of that, or in another language
+    return _python(_without_magics(source))
+
+
+def _without_magics(source: str) -> str:
+    """Return the source with `pass` in place of each such statement, and as many lines as before."""
+    lines: list[str] = []
+    is_continued = False
+    for line in source.split("\n"):
+        bare = line.strip()
+        is_magic = is_continued or _MAGIC.match(bare) is not None
+        lines.append(f"{line[: len(line) - len(line.lstrip())]}pass" if is_magic and not is_continued else line)
+        if is_continued:
+            lines[-1] = ""
+        is_continued = is_magic and bare.endswith("\\")
+    return "\n".join(lines)
+
+
+_MAGIC = re.compile(r"[%!?]|[\w.\[\]'\", ()*]+=\s*[%!]|%*[\w.*]+\?{1,2}$")
+
+
 def _json(text: str) -> list[Fault]:
     try:
         json.loads(text)
@@ -47,7 +87,6 @@ def _json(text: str) -> list[Fault]:
 
 
 def _toml(text: str) -> list[Fault]:
-    import re
     import tomllib
 
     try:
@@ -60,4 +99,9 @@ def _toml(text: str) -> list[Fault]:
     return []
 
 
-_PARSERS: dict[str, Callable[[str], list[Fault]]] = {"python": _python, "json": _json, "toml": _toml}
+_PARSERS: dict[str, Callable[[str], list[Fault]]] = {
+    "python": _python,
+    "python_cells": _python_cells,
+    "json": _json,
+    "toml": _toml,
+}

@@ -1195,6 +1195,7 @@
 ---@field differs_in ('case'|'escapes'|'indentation'|'invalid_bytes'|'invisible'|'line_ends'|'line_numbers'|'quotes'|'tabs'|'trailing_blanks'|'words')[] The kinds of differences.
 
 ---@class (exact) fileops.wire.SuggestionDetails What to send instead of a step that failed.
+---@field cell_id? string Of an edit of a notebook: the cell that the lines are in. They are numbered as a read by cells shows them.
 ---@field edit_index integer 0-based index of the step.
 ---@field end_line integer 1-based last line in the file, included.
 ---@field kind 'already_there'|'seen_now'|'similar'|'unique' The most likely place, a longer text that is unique, or why nothing else has to be sent.
@@ -1210,6 +1211,7 @@
 ---@field line integer 1-based line.
 ---@field column integer 1-based column, in characters.
 ---@field message string The error, as a clause.
+---@field cell_id? string Of a notebook: the cell. The line is numbered as a read by cells shows it.
 
 ---@class (exact) fileops.wire.TextOptions Texts in outputs that a client may replace.
 ---@field read_reminder? string The block after the lines of a read; empty for none.
