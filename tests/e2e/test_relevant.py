@@ -424,6 +424,31 @@ async def test_edit_lands_directly_beside_lines_that_a_person_has_typed(file: Pa
         assert "mine\nline 21, and more\nmine too\n" in file.read_text()
 
 
+async def test_what_was_typed_is_known_although_the_report_of_its_save_comes_late(file: Path) -> None:
+    """A request looks at the file between the save and its report."""
+    async with person_and_agent(file.parent) as (editor, client):
+        editor.open(file)
+        await client.read(file)
+        editor.type(file, "line 21", "line 21, and more")
+        file.write_text(editor.text(file))
+        await client.read(file, session_id="other")
+        editor.client.did_save(file)
+        assert (await client.edit(file, "line 22\n", "mine\n")).ok
+        assert "line 21, and more\nmine\n" in file.read_text()
+
+
+async def test_reloaded_text_is_not_taken_as_typed(file: Path) -> None:
+    async with person_and_agent(file.parent) as (editor, client):
+        editor.open(file)
+        await client.read(file)
+        file.write_text(file.read_text().replace("line 21\n", "line 21, and more\n"))
+        editor.type(file, "line 21", "line 21, and more")
+        await client.read(file, session_id="other")
+        editor.type(file, "line 1\n", "line 1, typed\n")
+        refused = await client.edit(file, "line 22\n", "mine\n")
+        assert details_of(refused)["relevance"]["reason"] == "near"
+
+
 async def test_edit_of_text_that_a_person_has_typed_over_is_refused(file: Path) -> None:
     async with person_and_agent(file.parent) as (editor, client):
         editor.open(file)

@@ -66,14 +66,19 @@ class KnownChanges:
             self._newest.put(before.path, after)
 
     def note_typed(self, path: str, before: bytes, splices: tuple[Splice, ...], after: bytes) -> None:
-        """Record what a person typed, unless it is a commit that was made in the editor. before, after: contents."""
+        """Record what a person typed, unless it is a commit that was made in the editor. before, after: contents.
+
+        The content after it may have been read before this is reported: then this closes the gap between the two.
+        """
         digest, new_digest = content_digest(before), content_digest(after)
         with self._lock:
             known = self._steps.get((path, digest))
-            if known is None or known.after != new_digest:
+            if known is not None and known.after == new_digest and known.splices is not None:
+                return
+            if self._newest.get(path) != new_digest:
                 self._note_content(path, digest, before)
-                self._note(path, digest, splices, new_digest)
-                self._newest.put(path, new_digest)
+            self._note(path, digest, splices, new_digest)
+            self._newest.put(path, new_digest)
 
     def note_unseen(self, path: str, shown: bytes, unseen: tuple[Splice, ...] | None, after: Snapshot) -> None:
         """Record what leads from the content that a session was shown to that after its edit.

@@ -322,16 +322,19 @@ class DocumentStore:
     def _note_typed(self, document: OpenDocument, state: DocumentState) -> None:
         """Report what was typed up to this state, and begin anew with its text.
 
-        A document that now has the text of its file, which it did not save, may have been reloaded: that is no typing.
+        A document that now has the text of its file, and has not reported a save, may have been reloaded, which is no
+        typing, or its report of the save is on the way. The next report shows which.
         """
         with self._noting:  # so that no request goes on before this is known
             with self._lock:
                 typed = self._typed.get(document.key)
                 if typed is None or self._table.get(document.key) is not document or typed.since is document.text:
                     return
+                if document.reported != "save" and (state.kind != "dirty" or typed.doubtful is document.text):
+                    typed.doubtful = document.text
+                    return
                 self._typed[document.key] = TypedText(document.text)
-            is_users = state.kind == "dirty" or document.reported == "save"
-            if typed.changes is None or not is_users or document.text.n_chars > MAX_TYPED_CHARS:
+            if typed.changes is None or document.text.n_chars > MAX_TYPED_CHARS:
                 return
             fmt, path = state.disk.format, state.disk.path
             before, after = (encode_document(text.text, fmt) for text in (typed.since, document.text))
@@ -472,5 +475,6 @@ class DocumentStore:
     def _put(self, document: OpenDocument) -> None:
         self._table.put(document)
         self._unclassified[document.key] = None
-        self.pending.note(document)
+        if self.pending.note(document):
+            self._typed[document.key] = TypedText(document.text)  # what is typed later is no part of our edit
         self._changed.notify_all()

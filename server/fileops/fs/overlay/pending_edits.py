@@ -45,13 +45,15 @@ class PendingEdits:
         with self._changed:
             self._changed.wait_for(lambda: pending.shown_by is not None or not self._is_open(key), timeout=timeout_s)
 
-    def note(self, document: OpenDocument) -> None:
-        """Take a new state. The lock is held."""
+    def note(self, document: OpenDocument) -> bool:
+        """Take a new state. Return whether it is the first that shows an edit. The lock is held."""
         pending = self._edits.get(document.key)
         if (
-            pending is not None
-            and pending.shown_by is None
-            and document.doubt is None
-            and comparable(document.text.text) == pending.text
+            pending is None
+            or pending.shown_by is not None
+            or document.doubt is not None
+            or comparable(document.text.text) != pending.text
         ):
-            pending.shown_by = document
+            return False
+        pending.shown_by = document
+        return True

@@ -23,15 +23,22 @@ Change = tuple[int, int, str]  # code points [start, end) of the text before, an
 
 
 class TypedText:
-    """The changes since a text, oldest first. Mutable: the owner's lock guards it. None: they are not known."""
+    """The changes since a text, oldest first. Mutable: the owner's lock guards it. None: they are not known.
 
-    __slots__ = ("changes", "since")
+    doubtful: a later text. Unless the editor now reports that it saved this text, it reloaded it from the file, and
+    nothing was typed up to there.
+    """
+
+    __slots__ = ("changes", "doubtful", "since")
 
     def __init__(self, since: TextDocument) -> None:
         self.since = since
         self.changes: list[Change] | None = []
+        self.doubtful: TextDocument | None = None
 
     def add(self, changes: Sequence[Change] | None) -> None:
+        if self.doubtful is not None:
+            self.since, self.changes, self.doubtful = self.doubtful, [], None
         if changes is None or self.changes is None or len(self.changes) + len(changes) > MAX_CHANGES:
             self.changes = None
         else:
