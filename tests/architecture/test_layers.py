@@ -47,7 +47,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "fs.encoded": {*DISK_MAY_IMPORT, "core.legacy_text", "core.globs"},
     "watch": {"model", "ports"},
-    "tracking": {"model", "ports", "core"},
+    "tracking": {"model", "ports", "core", "platform.locks"},
     "languages": {"model", "core", "platform"},
     "record": {"model", "ports", "core", "platform"},
     "wire": {

@@ -26,6 +26,7 @@ from fileops.model.errors import FileOpsError, IsDirectory, NotRegularFile
 from fileops.model.files import Snapshot, StaleReason, Stamp
 from fileops.model.internal_errors import PathMoved
 from fileops.model.sessions import SessionName
+from fileops.platform.locks import LockTable
 from fileops.ports import Clock, FileSystem
 from fileops.tracking.content_cache import is_same_text
 from fileops.tracking.monitor import Checked
@@ -63,6 +64,7 @@ class FreshnessChecker:
         self._mode: FreshnessMode = mode
         self._is_open = is_open
         self._before_stale = before_stale
+        self._checks = LockTable()
 
     # --- one check -------------------------------------------------------------------------------------------
 
@@ -70,8 +72,13 @@ class FreshnessChecker:
         """Compare the current file with what every session has read of it.
 
         If another thread holds the file's lock, the check is due again. That thread may wait for an editor or a host,
-        so this never waits for it.
+        so this never waits for it. It waits for a check of the file by another thread, which may have begun before the
+        file changed: a request would otherwise find neither's verdict.
         """
+        with self._checks.of(path):
+            return self._check(path)
+
+    def _check(self, path: str) -> Checked:
         records = self._registry.by_session(path)
         if not self._is_by_content(path, records):
             observation = self._observe_stamp(path)

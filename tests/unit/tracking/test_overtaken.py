@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from fileops.concurrency.cancellation import CancelToken, CommitGuard
 from fileops.core.tracker import ReadRecord
-from fileops.fs.memory import MemoryFileSystem
+from fileops.fs.memory import BytesStream, MemoryFileSystem
 from fileops.model.edits import Splice
 from fileops.model.files import Committed, ReadProof, Stamp
 from fileops.model.sessions import SessionName
@@ -123,6 +123,43 @@ def test_read_by_one_session_makes_the_other_stale_without_watch_and_sweep() -> 
     b.read(FILE)
     notices.wait_for(lambda: notices.stale() == [("a", FILE, "modified", "external")])
     freshness.close()
+
+
+class _SlowlyRead(MemoryFileSystem):
+    """One thread reads slowly: until the other's check is over, or waits for it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.slow_thread = 0
+        self.is_reading, self.is_checked = threading.Event(), threading.Event()
+
+    def open(self, path: str) -> BytesStream:
+        if threading.get_ident() == self.slow_thread:
+            self.is_reading.set()
+            self.is_checked.wait(0.3)
+        return super().open(path)
+
+
+def test_check_by_a_request_waits_for_that_by_a_monitor() -> None:
+    fs = _SlowlyRead()
+    freshness = Freshness(fs, EventRecorder(), WallClock(), mode="content", debounce_s=NEVER_S, sweep_s=NEVER_S)
+    fs.put(FILE, b"one\n")
+    AgentSession(freshness, fs, "a").read(FILE)
+    fs.put(FILE, b"two\n")
+
+    def check_slowly() -> None:
+        fs.slow_thread = threading.get_ident()
+        freshness.check(FILE)
+
+    thread = threading.Thread(target=check_slowly)
+    thread.start()
+    assert fs.is_reading.wait(PATIENCE_S)
+    freshness.check(FILE)
+    found = freshness.foreign_changes.paths(SessionName("a"))
+    fs.is_checked.set()
+    thread.join(PATIENCE_S)
+    freshness.close()
+    assert found == (FILE,)
 
 
 # --- a file that another thread keeps locked, for example while it waits for an editor -------------------------
