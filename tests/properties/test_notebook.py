@@ -20,7 +20,7 @@ from fileops.core import plan as planning
 from fileops.core import splices as splicing
 from fileops.core.notebook.cell_page import MAX_OUTPUTS, page_of
 from fileops.core.notebook.cell_plan import CellsPlan, plan_cells
-from fileops.core.notebook.cells import Cell, Notebook, fault_of, parse
+from fileops.core.notebook.cells import Cell, Notebook, after_splices, fault_of, parse
 from fileops.model.edits import Edit, Splice
 from fileops.model.errors import CellConflict, MultipleMatches, NoChange, NoMatch, NotebookInvalid
 from fileops.model.files import Text
@@ -221,13 +221,17 @@ def test_damaged_notebook_has_a_fault_or_cells(data: bytes, draw: st.DataObject)
 
 
 def _edit_three_times(draw: st.DataObject, data: bytes) -> None:
+    before, edits = data, list[CellEdit]()
     for _ in range(3):
         edit = draw.draw(cell_edits(parse(data)))
         try:
             planned = plan_cells(data, [edit], _resolve)
         except REFUSALS:
             continue
+        edits.append(edit)
         data = _require_lawful(data, edit, planned)
+    together = plan_cells(before, edits, _resolve)
+    assert splicing.apply(before, together.splices) == data
 
 
 def _resolve(text: Text, edit: Edit) -> tuple[Splice, ...]:
@@ -240,6 +244,7 @@ def _require_lawful(data: bytes, edit: CellEdit, planned: CellsPlan) -> bytes:
     old, new = parse(data), parse(after)
     (change,) = planned.changes
     assert splicing.apply(after, splicing.invert(data, planned.splices)) == data
+    _require_same_places(after_splices(old, planned.splices), new)
     _require_cells(edit, change, old, new)
     _LAWS[type(edit)](edit, change, old, new)
     if not isinstance(edit, ClearOutputs):
@@ -249,6 +254,17 @@ def _require_lawful(data: bytes, edit: CellEdit, planned: CellsPlan) -> bytes:
         nbformat.validate(json.loads(after.removeprefix(BOM)), relax_add_props=False)
     assert json.loads(after.removeprefix(BOM)) == _expected(edit, change, json.loads(data.removeprefix(BOM)), new)
     return after
+
+
+def _require_same_places(carried: Notebook, scanned: Notebook) -> None:
+    """Require that the places which were carried over a step are those of a scan of the result (R-NB-36)."""
+    assert [_place(cell) for cell in carried.cells] == [_place(cell) for cell in scanned.cells]
+    assert (carried.data, carried.members) == (scanned.data, scanned.members)
+    assert (carried.cells_start, carried.cells_end) == (scanned.cells_start, scanned.cells_end)
+
+
+def _place(cell: Cell) -> tuple[object, ...]:
+    return (cell.name, cell.index, cell.start, cell.end, cell.inside, cell.cell_type, [*cell.texts], cell.is_list)
 
 
 def _is_valid(data: bytes) -> bool:

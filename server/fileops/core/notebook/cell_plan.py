@@ -20,7 +20,7 @@ from fileops.core.notebook.cell_style import (
     uses_lists,
     writes_ascii,
 )
-from fileops.core.notebook.cells import Cell, Member, Notebook, is_notebook_path, parse
+from fileops.core.notebook.cells import Cell, Member, Notebook, after_splices, is_notebook_path, parse
 from fileops.core.pausing import Check, unchecked
 from fileops.core.text import detect_format
 from fileops.core.whole_text import splices_to_text
@@ -135,20 +135,20 @@ def plan_cells(
     raise, with the index of the edit.
     """
     composed: tuple[Splice, ...] = ()
-    planned = list[_Planned]()
+    planned, notebook = list[_Planned](), parse(data)
     for index, edit in enumerate(edits):
         check()
-        notebook = parse(data)
         try:
             before(notebook, edit)
             step = _planned(notebook, edit, resolve)
         except _OF_ONE_EDIT as failure:
             failure.edit_index = index
             raise
-        splices = splicing.effective(data, sorted(step.splices, key=lambda splice: (splice.start, splice.end)))
-        splicing.validate(splices, len(data))
+        content = notebook.data
+        splices = splicing.effective(content, sorted(step.splices, key=lambda splice: (splice.start, splice.end)))
+        splicing.validate(splices, len(content))
         composed = splicing.compose(composed, splices)
-        data = splicing.apply(data, splices)
+        notebook = after_splices(notebook, splices)
         planned.append(step)
     return CellsPlan(
         splices=composed,
@@ -265,7 +265,8 @@ def _with_source(
         n_old = len(_decoded(text.data[splice.start : splice.end]))
         regions.append(Region(n_chars, n_chars + n_old, _decoded(splice.new)))
         n_chars, at = n_chars + n_old, splice.end
-    style, as_ascii = source_list_style(notebook, cell), writes_ascii(notebook, cell)
+    style = source_list_style(notebook, cell)
+    as_ascii = not all(region.new.isascii() for region in regions) and writes_ascii(notebook, cell)
     change = CellChange(
         kind=edit.kind,
         cell_id=cell.name,
@@ -318,7 +319,7 @@ def written_cell(notebook: Notebook, at: int, cell_type: CellType, source: str, 
         values |= {"execution_count": b"null", "outputs": b"[]"}
     if cell_id is not None:
         values["id"] = f'"{cell_id}"'.encode()
-    as_ascii = writes_ascii(notebook, None)
+    as_ascii = not source.isascii() and writes_ascii(notebook, None)
     written: list[bytes] | bytes = b'"%s"' % encoded(source, as_ascii=as_ascii)
     if uses_lists(notebook, at):
         written = [b'"%s"' % encoded(line, as_ascii=as_ascii) for line in lines_of(source)]
@@ -353,9 +354,11 @@ def _has_places_from(notebook: Notebook, index: int) -> bool:
 
 
 def _new_id(notebook: Notebook, edit: InsertCell, at: int) -> str:
-    """Return an id that follows from the content, so that a preview has the same one as the edit after it."""
-    taken = {cell.values.get("id") for cell in notebook.cells} | {cell.name for cell in notebook.cells}
-    seed = hashlib.sha256(notebook.data + f"\0{at}\0{edit.source}".encode("utf-8", "surrogatepass")).digest()
+    """Return an id that follows from the cells and the new one, so that a preview has the one of the edit after it."""
+    names = [cell.name for cell in notebook.cells]
+    taken = {cell.values.get("id") for cell in notebook.cells} | set(names)
+    content = "\0".join([*names, str(at), edit.cell_type, edit.source])
+    seed = hashlib.sha256(content.encode("utf-8", "surrogatepass")).digest()
     while (new_id := seed.hex()[:_N_ID_DIGITS]) in taken:
         seed = hashlib.sha256(seed).digest()
     return new_id

@@ -10,7 +10,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import cast, get_args
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from fileops.core import splices as splicing
+from fileops.model.edits import Splice
 from fileops.model.errors import NotebookInvalid
 from fileops.model.notebooks import CellType
 
@@ -49,15 +52,15 @@ class Piece(Struct, frozen=True, gc=False):
 class Cell(Struct, frozen=True):
     """A cell: the bytes [start, end).
 
-    name: what an edit calls it by, unique in the notebook. values: its members, decoded. texts: of its source; one, or
-    those of a list.
+    name: what an edit calls it by, unique in the notebook. inside: its members, counted from its own first byte, so
+    that they hold when the cell moves. values: the members, decoded. texts: of its source; one, or those of a list.
     """
 
     name: str
     index: int
     start: int
     end: int
-    members: tuple[Member, ...]
+    inside: tuple[Member, ...]
     values: Mapping[str, object]
     cell_type: CellType
     texts: Sequence[str]
@@ -77,12 +80,19 @@ class Cell(Struct, frozen=True):
         outputs = self.values.get("outputs")
         return cast("list[object]", outputs) if isinstance(outputs, list) else ()
 
+    @property
+    def members(self) -> tuple[Member, ...]:
+        return tuple(self._in_file(member) for member in self.inside)
+
     def member(self, key: str) -> Member | None:
-        return next((member for member in self.members if member.key == key), None)
+        return next((self._in_file(member) for member in self.inside if member.key == key), None)
 
     @property
     def source_member(self) -> Member:
-        return next(member for member in self.members if member.key == "source")
+        return next(self._in_file(member) for member in self.inside if member.key == "source")
+
+    def _in_file(self, member: Member) -> Member:
+        return _shifted(member, self.start)
 
 
 class Notebook(Struct, frozen=True):
@@ -111,6 +121,10 @@ class Notebook(Struct, frozen=True):
         return next((cell for cell in self.cells if cell.name == name), None)
 
 
+def _shifted(member: Member, n_bytes: int) -> Member:
+    return Member(member.key, member.key_start + n_bytes, member.start + n_bytes, member.end + n_bytes)
+
+
 def is_notebook_path(path: str) -> bool:
     return path.lower().endswith(".ipynb")
 
@@ -132,15 +146,14 @@ def fault_of(data: bytes) -> NotebookInvalid | None:
 def parse(data: bytes) -> Notebook:
     """Raises: NotebookInvalid."""
     if len(data) > MAX_BYTES:
-        raise NotebookInvalid(fault="too_large", reason=f"it has over {MAX_BYTES >> 20} MB")
+        raise _too_large_in_bytes()
     start = len(_BOM) if data.startswith(_BOM) else 0
     content = _decoded(data, start)
     version, values = _version(content), content.get("cells")
     if not isinstance(values, list):
         raise NotebookInvalid(fault="no_notebook", reason="it has no list of cells")
     values = cast("list[object]", values)
-    if len(values) > MAX_CELLS:
-        raise NotebookInvalid(fault="too_large", reason=f"it has over {MAX_CELLS:,} cells")
+    _require_few(len(values))
     start = _after_space(data, start)
     scan = _Scan(data)
     members, _ = scan.members(start, "cells")
@@ -158,6 +171,70 @@ def parse(data: bytes) -> Notebook:
         version=version,
         metadata=cast("dict[str, object]", metadata) if isinstance(metadata, dict) else {},
     )
+
+
+def after_splices(notebook: Notebook, splices: Sequence[Splice]) -> Notebook:
+    """Return what `parse` would of the notebook after the splices, without another look at cells that stay as they are.
+
+    splices: sorted; inside the list of cells, of whole cells with their separators or of parts of cells.
+    Raises: NotebookInvalid.
+    """
+    data = splicing.apply(notebook.data, splices)
+    if len(data) > MAX_BYTES:
+        raise _too_large_in_bytes()
+    kept = _kept_cells(notebook.cells, splices)
+    places, was_at = list[_Element](), dict[int, Cell]()
+    at = _after_space(data, notebook.cells_start + 1)
+    while data[at] != _LIST_END:
+        cell = kept.get(at)
+        end = _value_end(data, at) if cell is None else at + cell.end - cell.start
+        if cell is not None:
+            was_at[len(places)] = cell
+        places.append(_Element(at, end))
+        at = _after_comma(data, end)
+    _require_few(len(places))
+    values = [
+        was_at[index].values if index in was_at else json.loads(data[place.start : place.end])
+        for index, place in enumerate(places)
+    ]
+    growth = len(data) - len(notebook.data)
+    members = [
+        Member(member.key, member.key_start, member.start, member.end + growth)
+        if member.start == notebook.cells_start
+        else _shifted(member, growth if member.start > notebook.cells_start else 0)
+        for member in notebook.members
+    ]
+    return Notebook(
+        data=data,
+        start=notebook.start,
+        members=tuple(members),
+        cells_start=notebook.cells_start,
+        cells_end=notebook.cells_end + growth,
+        cells=_cells(data, places, values, was_at),
+        version=notebook.version,
+        metadata=notebook.metadata,
+    )
+
+
+def _too_large_in_bytes() -> NotebookInvalid:
+    return NotebookInvalid(fault="too_large", reason=f"it has over {MAX_BYTES >> 20} MB")
+
+
+def _require_few(n_cells: int) -> None:
+    if n_cells > MAX_CELLS:
+        raise NotebookInvalid(fault="too_large", reason=f"it has over {MAX_CELLS:,} cells")
+
+
+def _kept_cells(cells: Sequence[Cell], splices: Sequence[Splice]) -> dict[int, Cell]:
+    """Return the cells that no splice touches, by where they begin afterwards."""
+    kept, shift, at = dict[int, Cell](), 0, 0
+    for cell in cells:
+        while at < len(splices) and splices[at].end <= cell.start:
+            shift += len(splices[at].new) - splices[at].end + splices[at].start
+            at += 1
+        if at == len(splices) or splices[at].start >= cell.end:
+            kept[cell.start + shift] = cell
+    return kept
 
 
 def _decoded(data: bytes, start: int) -> Mapping[str, object]:
@@ -194,7 +271,10 @@ def _is_int(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def _cells(data: bytes, places: Sequence["_Element"], values: Sequence[object]) -> tuple[Cell, ...]:
+def _cells(
+    data: bytes, places: Sequence["_Element"], values: Sequence[object], kept: Mapping[int, Cell] | None = None
+) -> tuple[Cell, ...]:
+    """Return the cells at these places. kept: by index, those whose bytes are as they were."""
     ids = [cast("dict[str, object]", value).get("id") if isinstance(value, dict) else None for value in values]
     n_of_id: dict[str, int] = {}
     for cell_id in ids:
@@ -206,7 +286,13 @@ def _cells(data: bytes, places: Sequence["_Element"], values: Sequence[object]) 
             name = cell_id
         else:
             name = f"cell-{index}" if f"cell-{index}" not in n_of_id else f"#{index}"  # no usable id begins with #
-        cells.append(_cell(data, name, index, place, value))
+        was = None if kept is None else kept.get(index)
+        if was is None:
+            cells.append(_cell(data, name, index, place, value))
+        elif (was.name, was.index, was.start) == (name, index, place.start):
+            cells.append(was)
+        else:
+            cells.append(replace(was, name=name, index=index, start=place.start, end=place.end))
     return tuple(cells)
 
 
@@ -230,7 +316,7 @@ def _cell(data: bytes, name: str, index: int, place: "_Element", value: object) 
         index=index,
         start=place.start,
         end=place.end,
-        members=members,
+        inside=tuple(_shifted(member, -place.start) for member in members),
         values=values,
         cell_type=cast("CellType", cell_type),
         texts=cast("list[str]", texts),

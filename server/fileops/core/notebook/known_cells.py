@@ -166,17 +166,12 @@ def _with_outputs(notebook: Notebook) -> list[str]:
 
 def _own_names(before: Notebook, edit: CellEdit, after: Notebook) -> set[str]:
     """Return the names that mean a cell which the edit has made or changed, or one that it has removed."""
-    old = {cell.name: before.data[cell.start : cell.end] for cell in before.cells}
-    new = {cell.name: after.data[cell.start : cell.end] for cell in after.cells}
+    old = {id(cell.values) for cell in before.cells}  # a cell that stayed as it was has the very same values
     match edit:
-        case InsertCell():
-            pairs = zip(old.values(), new.items(), strict=False)
-            index = next((n for n, (was, (_, now)) in enumerate(pairs) if was != now), len(old))
-            return {after.cells[index].name}
         case DeleteCell() | MoveCell():
-            return {cell.name for cell in before.cells if cell.has_own_id} - new.keys()
-        case EditInCell() | SetSource() | SetType() | ClearOutputs():
-            return {name for name in new if old.get(name) != new[name]}
+            return {cell.name for cell in before.cells if cell.has_own_id} - {cell.name for cell in after.cells}
+        case InsertCell() | EditInCell() | SetSource() | SetType() | ClearOutputs():
+            return {cell.name for cell in after.cells if id(cell.values) not in old}
 
 
 def changed(name: str) -> ModifiedExternally:
