@@ -1,10 +1,8 @@
 """Finds which change wrote each line of a file, and which places some of the changes still account for. Pure.
 
-The lines are read off the story of the file (core/story), the places off the pieces of the content (pieces.py), where a
-piece without text marks a place where its owner deleted something.
+Both are read off the story of the file (core/story).
 """
 
-from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import accumulate
@@ -14,10 +12,10 @@ from msgspec.structs import replace
 
 from fileops.core.diff.contents import is_blank
 from fileops.core.diff.lines import changed_ranges
-from fileops.core.merge.pieces import Piece, between, pieces_of
 from fileops.core.merge.texts import ContentOf, StepTexts
-from fileops.core.story.story import story_of
-from fileops.core.story.views import writers_of_lines
+from fileops.core.story.spans import Span
+from fileops.core.story.story import Story, story_of
+from fileops.core.story.views import events_by_line, spans_between, writers_of_lines
 from fileops.core.text import detect_format, split_lines
 from fileops.model.files import TextFormat
 from fileops.model.rewind import FileStep
@@ -84,11 +82,12 @@ def own_places(
     rewound: bytes | None,
     content_of: ContentOf,
     undoes: Mapping[str, Collection[str]] | None = None,
+    tool_edits: Collection[str] = (),
 ) -> list[ChangedPlace]:
     """Return what the chosen steps still make of the present content, as the smallest runs of lines, top to bottom.
 
     rewound: the content after a rewind of them. What others wrote over or beside their text is in both contents, so it
-    is not such a place. content_of: see rewind_file. undoes: see owners_of_lines.
+    is not such a place. content_of: see rewind_file. undoes, tool_edits: see owners_of_lines.
     """
     if rewound == present:
         return []
@@ -96,26 +95,37 @@ def own_places(
         ids = tuple(step.step_id for step in steps if step.step_id in chosen)
         return [ChangedPlace(1, 0, 0, 0, rewound or b"", ids)]
     found = list(_changed_lines(rewound or b"", present, is_created=rewound is None))
-    mine = {number for number, step in enumerate(steps) if step.step_id in chosen}
     moved = _moved_lines(found, rewound or b"", present)
-    pieces: Sequence[Piece] = ()
-    if len(mine) > 1 or moved:  # else the single chosen step owns all places
-        pieces = pieces_of(steps, present, StepTexts(content_of), undoes or {})
+    mine = [step.step_id for step in steps if step.step_id in chosen]
+    if len(mine) == 1 and not moved:  # it made all places
+        return [replace(place, entry_ids=tuple(mine)) for place in found]
+    texts = StepTexts(content_of)
+    story = story_of(steps, present, texts, undoes or {}, tool_edits=tool_edits, own=chosen, has_donors=False)
+    events = story.events_of(chosen)
     if moved:
-        of_others = [owners.isdisjoint(mine) for owners in _owners_by_line(pieces, present)]
+        of_others = [writers.isdisjoint(events) for writers in events_by_line(story.vector, present)]
         fixed = [line for line in moved if of_others[line]]
         other = list(_changed_lines(rewound or b"", present, is_created=False, fixed=fixed))
         found = min(found, other, key=lambda places: sum(of_others[line] for place in places for line in place.lines))
-    starts = [0, *accumulate(piece.n_bytes for piece in pieces)]
-    places: list[ChangedPlace] = []
-    for place in found:
-        # From the piece that begins before the place to the last one that begins in it, or at its end.
-        first, stop = max(bisect_left(starts, place.start) - 1, 0), bisect_right(starts, place.end)
-        near = between(pieces[first:stop], place.start, place.end, at=starts[first])
-        owners = {piece.owner for piece in near} & mine
-        ids = tuple(steps[number].step_id for number in sorted(owners or mine))
-        places.append(replace(place, entry_ids=ids))
-    return places
+    near = spans_between(story.vector, [(place.start, place.end) for place in found])
+    return [
+        replace(place, entry_ids=_ids(story, _made_by(spans, events) or events))
+        for place, spans in zip(found, near, strict=True)
+    ]
+
+
+def _made_by(spans: Sequence[Span], chosen: Collection[int]) -> set[int]:
+    """Return the chosen events that wrote what is there of the spans, or removed what is not there of others' text."""
+    made = set[int]()
+    for span in spans:
+        made.update(span.removers if span.removers and span.writer not in chosen else ())
+        made.update(() if span.removers else span.bringers)
+    return made.intersection(chosen)
+
+
+def _ids(story: Story, events: Collection[int]) -> tuple[str, ...]:
+    ids = (story.entry_ids[event] for event in sorted(events))
+    return tuple(entry_id for entry_id in ids if entry_id is not None)
 
 
 def shared_places(
@@ -125,6 +135,7 @@ def shared_places(
     rewound: bytes | None,
     content_of: ContentOf,
     undoes: Mapping[str, Collection[str]] | None = None,
+    tool_edits: Collection[str] = (),
 ) -> list[ChangedPlace]:
     """Return where text of the chosen steps remains after a rewind of them, because others wrote in it.
 
@@ -135,9 +146,10 @@ def shared_places(
     before = texts.before(steps[0]) if steps else None
     if not steps or present is None or rewound is None or (before is None and steps[0].before is not None):
         return []
-    # What was undone belongs to nobody in these pieces, so text with an owner is what the rewind had to leave.
-    mine = {number for number, step in enumerate(steps) if step.step_id in chosen}
-    owners = [owners & mine for owners in _owners_by_line(pieces_of(steps, rewound, texts, undoes or {}), rewound)]
+    # What was undone is not there in this story, so text of the chosen steps is what the rewind had to leave.
+    story = story_of(steps, rewound, texts, undoes or {}, tool_edits=tool_edits, own=chosen, has_donors=False)
+    mine = story.events_of(chosen)
+    owners = [writers & mine for writers in events_by_line(story.vector, rewound)]
     fmt = detect_format(present)
     new = _lines(present, fmt)
     line_after = _unchanged_lines(_lines(rewound, detect_format(rewound)), new)
@@ -147,7 +159,7 @@ def shared_places(
         runs = _runs(place.lines, owners, line_after)
         for number, lines in enumerate(runs):
             first, stop = line_after[lines[0]], line_after[lines[-1]] + 1
-            ids = tuple(steps[n].step_id for n in sorted(set[int]().union(*(owners[line] for line in lines))))
+            ids = _ids(story, set[int]().union(*(owners[line] for line in lines)))
             replaced = place.removed if number == 0 else b""  # by all of them together
             found.append(ChangedPlace(first + 1, stop - first, starts[first], starts[stop], replaced, ids))
     return found
@@ -271,23 +283,3 @@ def _changed_lines(
 def _lines(data: bytes, fmt: TextFormat) -> list[bytes]:
     """Return the lines, without the empty one after a final newline. The BOM belongs to none of them."""
     return split_lines(data[len(fmt.bom) :], TextFormat(encoding=fmt.encoding))
-
-
-# --- lines ------------------------------------------------------------------------------------------------------------
-
-
-def _owners_by_line(pieces: Sequence[Piece], present: bytes) -> list[set[int]]:
-    """Return the owners of the text of each line; whitespace and newlines do not count."""
-    fmt = detect_format(present)
-    lines = _lines(present, fmt)
-    stops = list(accumulate(map(len, lines), initial=len(fmt.bom)))[1:]
-    owners = [set[int]() for _ in lines]
-    at = 0
-    for piece in pieces:
-        start, at = at, at + piece.n_bytes
-        line = bisect_right(stops, start)
-        while piece.owner >= 0 and start < at and line < len(lines):
-            if not is_blank(present[start : min(at, stops[line])], fmt):
-                owners[line].add(piece.owner)
-            start, line = stops[line], line + 1
-    return owners

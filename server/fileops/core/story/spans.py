@@ -45,6 +45,11 @@ class Span(Struct, frozen=True, gc=False):
         return {self.writer, *(event for event, _ in self.effects)}
 
     @property
+    def bringers(self) -> set[int]:
+        """The events that wrote it or brought it back."""
+        return {self.writer, *(event for event, undone in self.effects if undone and event > OLDER)}
+
+    @property
     def loans(self) -> set[int]:
         """The loans due to which it is there; none if it is there anyway, or not at all."""
         loans = {event for event, _ in self.effects if event < _ABSENT}

@@ -264,8 +264,9 @@ class Story:
         digest = self.digest
         self._n_known_spans += len(self.vector) - len(self._known.pop(digest, ()))
         self._known[digest] = self.vector
-        self._candidates.pop(digest, None)
-        self._candidates[digest] = self._lines.of(self.data)
+        if self._has_donors:
+            self._candidates.pop(digest, None)
+            self._candidates[digest] = self._lines.of(self.data)
         n_lines = sum(map(len, self._candidates.values()))
         while len(self._candidates) > 1 and (len(self._candidates) > MAX_CANDIDATES or n_lines > MAX_CANDIDATE_LINES):
             n_lines -= len(self._candidates.pop(next(iter(self._candidates))))

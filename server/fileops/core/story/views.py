@@ -1,9 +1,11 @@
-"""What the vector of a content says about its lines. Pure."""
+"""What the vector of a content says about its lines and its places. Pure."""
 
-from collections.abc import Collection
+from bisect import bisect_left, bisect_right
+from collections.abc import Collection, Iterator, Sequence
+from itertools import accumulate
 
 from fileops.core.diff.contents import is_blank, line_spans
-from fileops.core.story.spans import OLDER, Texts, Vector
+from fileops.core.story.spans import OLDER, Span, Texts, Vector
 from fileops.core.text import detect_format, newline_of
 
 
@@ -36,3 +38,35 @@ def writers_of_lines(vector: Vector, data: bytes, texts: Texts, carriers: Collec
                 owners[m] = max(owners[m], span.writer)
             m += 1
     return owners
+
+
+def events_by_line(vector: Vector, data: bytes) -> list[set[int]]:
+    """Return the events that wrote or brought back the text of each line, top to bottom; blanks do not count."""
+    fmt = detect_format(data)
+    lines = [line for line in line_spans(data, fmt) if line.start < line.stop]
+    events, stops, at = [set[int]() for _ in lines], [line.stop for line in lines], 0
+    for span in vector:
+        start, at = at, at + span.n_bytes
+        line = bisect_right(stops, start)
+        while start < at and line < len(lines):
+            if not is_blank(data[start : min(at, stops[line])], fmt):
+                events[line] |= span.bringers
+            start, line = stops[line], line + 1
+    return events
+
+
+def spans_between(vector: Vector, places: Sequence[tuple[int, int]]) -> Iterator[list[Span]]:
+    """Yield for each place of the content the spans with text in it, and those that are not there in it or beside it.
+
+    Args: places: where each begins and ends.
+    """
+    stops = list(accumulate(span.n_bytes for span in vector))
+    for start, end in places:
+        first, stop = bisect_left(stops, start), bisect_right(stops, end)
+        spans = vector[first : stop + 1]
+        starts = (at - span.n_bytes for span, at in zip(spans, stops[first : stop + 1], strict=True))
+        yield [
+            span
+            for span, at in zip(spans, starts, strict=True)
+            if (start <= at <= end if not span.n_bytes else at < end and at + span.n_bytes > start)
+        ]

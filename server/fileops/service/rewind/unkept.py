@@ -285,9 +285,12 @@ class UnkeptPlaces(Struct, frozen=True):
         contents = StoredContents(self.store)
         undoes = undone_of(history)
         cancelled = cancelled_of(history, set(chosen))
-        rewound = rewind_file(steps, chosen, present, contents, cancelled, undoes, tool_edits_of(history))
-        own = own_places(steps, chosen, present, rewound.content, contents, undoes)
-        return own, shared_places(steps, chosen, present, rewound.content, contents, undoes) if rewound.left else []
+        tool_edits = tool_edits_of(history)
+        rewound = rewind_file(steps, chosen, present, contents, cancelled, undoes, tool_edits)
+        own = own_places(steps, chosen, present, rewound.content, contents, undoes, tool_edits)
+        if not rewound.left:
+            return own, []
+        return own, shared_places(steps, chosen, present, rewound.content, contents, undoes, tool_edits)
 
     def _undone_in(self, lineage: Sequence[Entry], snapshot: Snapshot) -> Iterator[UndonePlace]:
         """Yield what people undid in one file since the newest turn of the session that wrote it."""

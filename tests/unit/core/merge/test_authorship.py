@@ -7,9 +7,10 @@ from itertools import pairwise
 import pytest
 
 from fileops.core.merge.authorship import ChangedPlace, has_change, own_places, owners_of_lines, without_places
-from fileops.core.merge.pieces import between, pieces_of
 from fileops.core.merge.rewind import rewind_file
 from fileops.core.merge.texts import StepTexts
+from fileops.core.story.story import story_of
+from fileops.core.story.views import events_by_line
 from fileops.model.rewind import FileStep
 from support.file_steps import to_steps
 
@@ -36,14 +37,11 @@ def _owners(*contents: bytes | None, undoes: Mapping[str, tuple[str, ...]] | Non
     return owners
 
 
-def _owners_by_pieces(steps: list[FileStep], present: bytes) -> list[str | None]:
-    """The places are still read off the pieces, so their owners count for them."""
-    pieces, at, owners = pieces_of(steps, present, StepTexts(KNOWN.get), {}), 0, list[str | None]()
-    for line in present.splitlines(keepends=True):
-        newest = max(piece.owner for piece in between(pieces, at, at + len(line)) if piece.n_bytes)
-        owners.append(None if newest < 0 else steps[newest].step_id)
-        at += len(line)
-    return owners
+def _is_of_chosen(steps: list[FileStep], chosen: set[str], present: bytes) -> list[bool]:
+    """Whether the chosen steps wrote a line, or moved it: took it away, and wrote it again."""
+    story = story_of(steps, present, StepTexts(KNOWN.get), {}, own=chosen, has_donors=False)
+    mine = story.events_of(chosen)
+    return [not events.isdisjoint(mine) for events in events_by_line(story.vector, present)]
 
 
 @pytest.mark.parametrize(
@@ -117,11 +115,11 @@ def test_no_line_of_others_is_in_a_place_at_random() -> None:
         steps = _steps(*texts)
         chosen = {step.step_id for step in steps if dice.random() < 0.6} or {"e1"}
         rewound = rewind_file(steps, chosen, texts[-1], KNOWN.get).content or b""
-        places, owners = _places(steps, chosen, texts[-1]), _owners_by_pieces(steps, texts[-1])
+        places, is_own = _places(steps, chosen, texts[-1]), _is_of_chosen(steps, chosen, texts[-1])
         assert without_places(texts[-1], places) == rewound, seed
         for place in places:
             for line in range(place.first_line - 1, place.first_line - 1 + place.n_lines):
-                assert owners[line] in chosen or contents[-1][line] not in rewound.splitlines(), seed
+                assert is_own[line] or contents[-1][line] not in rewound.splitlines(), seed
 
 
 def test_line_of_unrecorded_text_belongs_to_none() -> None:
