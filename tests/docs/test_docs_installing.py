@@ -68,7 +68,18 @@ def test_each_sentence_that_changes_with_the_state_is_in_the_sources() -> None:
     assert [sentence for sentence, _ in wording.SENTENCES if sentence not in texts] == []
 
 
-def test_packages_of_hosts_print_the_command_of_the_guide() -> None:
-    guide = (ROOT / "docs" / "guide" / "installing.md").read_text("utf-8")
-    for state in (wording.UNPUBLISHED, wording.PUBLISHED):
-        assert f"`{wording.how_to_install(state)}`" in wording.in_state(guide, state)
+@pytest.mark.parametrize("state", [wording.UNPUBLISHED, wording.PUBLISHED])
+def test_program_is_installed_by_one_command(state: wording.State) -> None:
+    """The guide's; in the folder of the sources "." may stand for it."""
+    guide = wording.in_state((ROOT / "docs" / "guide" / "installing.md").read_text("utf-8"), state)
+    command = wording.how_to_install(state)
+    assert f"`{command}`" in guide
+    printed = [
+        (path.relative_to(ROOT).as_posix(), found[0] + found[2])
+        for path in wording.texts_in(ROOT)
+        for found in wording.COMMAND.finditer(wording.in_state(path.read_text("utf-8"), state))
+        if found[1].startswith("pipx") and found[3] != MADE
+    ]
+    assert len(printed) > 5
+    folder = command.replace(SOURCES, ".")
+    assert [each for each in printed if each[1].replace(" --force", "") not in {command, folder}] == []

@@ -90,4 +90,4 @@ def in_state(text: str, state: State) -> str:
 
 def how_to_install(state: State) -> str:
     """Return the command that installs the program `fileops-server`, for the pages of packages that need it."""
-    return f"pipx install {SERVER[state]}"
+    return f"pipx install '{SERVER[state]}[review]'"
