@@ -10,6 +10,7 @@ import pytest
 
 from architecture.imports import ROOT
 from support.hooked_host import HookedHost
+from support.page_tables import rows
 from support.shared_daemon import SharedDaemon, code_of
 
 Decider = Literal["editor", "host", "refused"]
@@ -31,17 +32,10 @@ class Case(NamedTuple):
     decider: Decider | None  # None: the edit does not wait
 
 
-def rows(heading: str) -> list[list[str]]:
-    """The cells of the table below a sentence, without the header, links as their text."""
-    table = PAGE.read_text(encoding="utf-8").partition(heading)[2].lstrip().partition("\n\n")[0]
-    plain = re.sub(r" \(\[.*?\]\(.*?\)\)|\]\(.*?\)|[\[`]", "", table)
-    return [[cell.strip() for cell in line.strip("|").split("|")] for line in plain.splitlines()[2:]]
-
-
 def cases() -> list[Case]:
-    deciders = {row[0]: (row[2], row[3]) for row in rows("Who decides about an edit that waits:")}
+    deciders = {row[0]: (row[2], row[3]) for row in rows(PAGE, "Who decides about an edit that waits:")}
     found: list[Case] = []
-    for agent, with_editor, *cells in rows("Which edits of an agent wait, by what the switch was set to:"):
+    for agent, with_editor, *cells in rows(PAGE, "Which edits of an agent wait, by what the switch was set to:"):
         family = TOOLS if agent.startswith("these tools") else agent
         for editor, (switch, cell) in itertools.product(
             {"yes": [True], "no": [False], "yes or no": [True, False]}[with_editor], zip(SWITCH, cells, strict=True)
