@@ -75,7 +75,9 @@ def test_table_has_every_way_to_edit() -> None:
 def notebook(lines: list[str]) -> str:
     """A notebook whose first cell has 20 lines, and whose second one has the rest."""
     sources = {"first": "\n".join(lines[:20]), "second": "\n".join(lines[20:])}
-    cells = [{"cell_type": "markdown", "id": name, "metadata": {}, "source": each} for name, each in sources.items()]
+    cells: list[dict[str, Any]] = [
+        {"cell_type": "markdown", "id": name, "metadata": {}, "source": each} for name, each in sources.items()
+    ]
     return json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}, indent=1)
 
 
@@ -125,5 +127,9 @@ def _is_made(result: Any) -> bool:
 
 
 EDITS = {
-    PROGRAM: edit_by_program, CELL: edit_of_cell, TOOLS: edit_by_tools, OWN_EDIT: edit_by_host, OWN_WRITE: write_by_host,
-}  # fmt: skip
+    PROGRAM: edit_by_program,
+    CELL: edit_of_cell,
+    TOOLS: edit_by_tools,
+    OWN_EDIT: edit_by_host,
+    OWN_WRITE: write_by_host,
+}

@@ -1,4 +1,4 @@
-"""The table of docs/MCP.md, cell by cell: what the model reads after its calls, by tools of ours and by a host's own."""
+"""The table of docs/MCP.md, cell by cell: what the model reads of its calls, by each kind of tool."""
 
 import asyncio
 import json
@@ -54,7 +54,7 @@ def _text_of(result: Any) -> str:
 async def agent_of(column: str, daemon: SharedDaemon, path: Path, **options: Any) -> Agent:
     if column == OWN:
         return Agent(path, None, HookedHost(daemon.state, path.parent))
-    printed = {"freshness": "relevant", "notices": "on", **options}
+    printed: dict[str, Any] = {"freshness": "relevant", "notices": "on", **options}
     return Agent(path, await daemon.host(path.parent, answers=column, **printed), None)
 
 
