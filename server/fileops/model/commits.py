@@ -52,8 +52,7 @@ class Commit(Struct, frozen=True, kw_only=True):
     def by_path(self) -> Iterator["Commit"]:
         """Return the commit as the record has it: a rename is a removal at the old path and a creation at the new one.
 
-        The undo of a rename is not a rename: the entries under the name that the file gets back belong to one file
-        again.
+        The halves of the undo of a rename do not name each other; RecordStore.other_half knows them by what they undo.
         """
         old, new = self.before.path, self.after.path
         if old == new:

@@ -393,6 +393,11 @@ class RecordStore:
         found, _ = self.entries(LogQuery(path=path, limit=1), is_file=True)
         return found[0] if found else None
 
+    def newest_unkept(self) -> list[Entry]:
+        """The newest entry of each path that no person has accepted and that is in force, newest first."""
+        newest = "SELECT max(seq) FROM entry WHERE kept = 0 AND undone_by IS NULL GROUP BY path"
+        return self._read(_entry_of, f"SELECT {_COLUMNS} FROM entry WHERE seq IN ({newest}) ORDER BY seq DESC")
+
     def is_earlier(self, entry: Entry) -> bool:
         """Whether an entry was there when this process opened the record. The clock may have been set back since."""
         return self._seq_of(entry.entry_id) < self._first_seq
@@ -420,10 +425,30 @@ class RecordStore:
 
         A file can be renamed to and fro, so several entries may name each other. The halves of one rename are written
         together, so each is the nearest one to the other. Of an entry that was merged since it was read, there is none.
+        An undo of a rename gives the file its name back, so it is a rename too, although its entries name no other.
         """
         other = self._nearest_half(entry)
-        back = None if other is None else self._nearest_half(other)
+        if other is None:
+            return self._other_half_of_undo(entry) if entry.undoes else None
+        back = self._nearest_half(other)
         return other if back is not None and back.entry_id == entry.entry_id else None
+
+    def _other_half_of_undo(self, entry: Entry) -> Entry | None:
+        """Return the half of the same undo that undid the other half of a rename."""
+        if entry.kind not in {"create", "delete"}:
+            return None
+        undone = (self.entry(entry_id) for entry_id in entry.undoes)
+        halves = (self.other_half(each) for each in undone if each is not None and _is_reverse(each, entry))
+        for half in halves:
+            if half is None:
+                continue
+            of_undo = self.entries_of_edit(entry.edit_id) if entry.edit_id is not None else []
+            if entry.rewind_id is not None:
+                of_undo += self.entries(LogQuery(path=half.path, rewind_id=entry.rewind_id), is_file=True)[0]
+            for other in of_undo:
+                if other.path == half.path and _is_reverse(other, half) and half.entry_id in other.undoes:
+                    return other
+        return None
 
     def _nearest_half(self, entry: Entry) -> Entry | None:
         name, column = (entry.moved_to, "moved_from") if entry.kind == "delete" else (entry.moved_from, "moved_to")
@@ -1103,6 +1128,11 @@ def _entry_of(row: tuple[Any, ...]) -> Entry:
     _, path, moved_from, moved_to, body = row
     entry = msgspec.msgpack.decode(body, type=Entry)
     return replace(entry, path=os.fsdecode(path), moved_from=_decoded(moved_from), moved_to=_decoded(moved_to))
+
+
+def _is_reverse(entry: Entry, other: Entry) -> bool:
+    """Return whether one entry gave a file the name that the other one took from it."""
+    return entry.path == other.path and {entry.kind, other.kind} == {"create", "delete"}
 
 
 def _without(version: FileVersion | None) -> FileVersion | None:

@@ -9,7 +9,7 @@ import pytest
 
 from fileops.core.merge.undo import MAX_COMPARED_BYTES
 from fileops.model.errors import TooManyFiles, UndoConflict, UnknownTarget
-from fileops.model.record import OUTSIDE, By, Turn, unsure
+from fileops.model.record import OUTSIDE, By, Turn, session_of, unsure
 from fileops.model.rewind import KeepRequest, RewindRequest, RewindTarget, TargetKind, UnkeptFile, UnkeptResult
 from fileops.model.sessions import SessionName
 from fileops.service.rewind.unkept import MAX_FILES
@@ -451,3 +451,45 @@ async def test_place_of_two_agents_names_both_and_is_listed_for_the_newer_one(re
     listed = await _listed(recording)
     assert [change.label for change in listed.files[0].changes] == ["Other and Agent", "Other"]
     assert [(session.label, session.n_changes) for session in listed.sessions] == [("Other", 2)]
+
+
+@pytest.mark.parametrize("n_undos", [1, 2, 3], ids=["undone", "redone", "undone again"])
+async def test_lines_written_after_a_rename_stay_their_authors_when_that_is_undone(
+    recording: Recording, n_undos: int
+) -> None:
+    """R-LOG-3, R-KEEP-1: the undo gives the file its name back, and it is the same file."""
+    renamed, path = "/w/renamed", A if n_undos % 2 else "/w/renamed"
+    recording.rename(A, renamed, AGENT)
+    recording.write(renamed, OLD + b"by B\n", OTHER)
+    before = await _listed(recording)
+    kind: TargetKind = "session_id"
+    wanted = "agent"
+    for _ in range(n_undos):
+        result = await recording.rewind(kind, wanted)
+        assert result.error is None, result.output
+        kind, wanted = "rewind_id", result.rewind_id or ""
+    assert recording.bench.on_disk(path) == OLD + b"by B\n"
+    recording.settle()
+    lines = await recording.bench.service.history.blame(path)
+    assert [(part.first_line, session_of(part.by) if part.by else None) for part in lines] == [(1, None), (6, "other")]
+    listed = await _listed(recording)
+    if path == renamed:
+        assert listed.files == before.files
+    else:
+        assert [(file.file_path, change.session_id) for file in listed.files for change in file.changes] == [
+            (A, "other")
+        ]
+    await recording.rewind("session_id", "other")
+    assert recording.bench.on_disk(path) == OLD
+
+
+@pytest.mark.parametrize("half", ["delete", "create"])
+async def test_half_of_a_rename_is_undone_with_the_other_half(recording: Recording, half: str) -> None:
+    """R-KEEP-4: alone, it would leave two files with the text, or none. So is half of the undo of a rename."""
+    renamed = "/w/renamed"
+    recording.rename(A, renamed, AGENT)
+    for present, gone in ((A, renamed), (renamed, A)):
+        entry = next(entry for entry in recording.entries() if entry.kind == half)
+        result = await recording.rewind("entry_id", entry.entry_id)
+        assert result.error is None, result.output
+        assert (recording.bench.on_disk(present), recording.bench.on_disk(gone)) == (OLD, None)

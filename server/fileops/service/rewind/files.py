@@ -281,12 +281,14 @@ def cancelled_of(history: Sequence[Entry], chosen: Set[str]) -> set[str]:
     """Return the undos that were redone, with their redos, unless one is chosen. Together they change nothing.
 
     An undo and the entries that it undid do not count, because the undo may also have undone parts of other entries.
+    Nor do an undo and its redo if what they undid and redid was undone again later, which would then be without effect.
     """
-    ids = {entry.entry_id for entry in history}
+    undone_by = {entry.entry_id: entry.undone_by for entry in history}
     return {
         entry_id
         for entry in history
-        if entry.is_undo and entry.undone_by in ids and chosen.isdisjoint({entry.entry_id, entry.undone_by})
+        if entry.is_undo and entry.undone_by in undone_by and chosen.isdisjoint({entry.entry_id, entry.undone_by})
+        if not any(undone_by.get(entry_id) in undone_by for entry_id in entry.undoes)
         for entry_id in (entry.entry_id, entry.undone_by or "")
     }
 

@@ -4,7 +4,8 @@ Entries belong to a path. A rename is a deletion and a creation that name each o
 removed name, and those after it, under the new name, belong to one file.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import partial
 
 from fileops.model.history import AppliedEdit
 from fileops.model.record import Entry, LogQuery
@@ -31,15 +32,17 @@ class Lineages:
         Args: has_arrivals: include the second halves of the renames between these names.
         """
         found: list[Entry] = []
-        entries = self.entries_at(path)
+        entries, taken_back = self.entries_at(path), tuple[str, ...]()
         for _ in range(MAX_RENAMES):
-            moved = _last(entries, self._arrives)
+            moved = _last(entries, partial(self._arrives, taken_back=taken_back))
             if moved is None:
                 break
             created = entries[moved]
             found = entries[moved if has_arrivals else moved + 1 :] + found
             departure = self._store.other_half(created)
             entries = [] if departure is None else self._entries_until(departure)
+            # Before an undo gave the file its name back, it had the one that the undone rename gave to it.
+            taken_back = () if departure is None else departure.undoes
         return entries + found
 
     def present_path(self, entry: Entry) -> str:
@@ -69,17 +72,34 @@ class Lineages:
         is_same_file = known is not None and not any(map(_is_new_file, lineage[known + 1 :]))
         return path if is_same_file else edit.path
 
-    def _arrives(self, entry: Entry) -> bool:
-        return entry.kind == "create" and entry.moved_from is not None and self._follows(entry)
+    def _arrives(self, entry: Entry, taken_back: Collection[str] = ()) -> bool:
+        is_followed = entry.entry_id in taken_back or self._is_followed(entry)
+        return entry.kind == "create" and is_followed and self._is_half(entry)
 
-    def _leaves(self, entry: Entry) -> bool:
-        return entry.kind == "delete" and entry.moved_to is not None and self._follows(entry)
+    def has_left(self, entry: Entry) -> bool:
+        """Return whether the entry only gave its file another name."""
+        return entry.kind == "delete" and self._is_followed(entry) and self._is_half(entry)
+
+    def _is_followed(self, entry: Entry) -> bool:
+        """Return whether the entry is followed, and so is what it redoes: both gave the file the same name."""
+        return self._follows(entry) and all(map(self._is_followed, self._redone_by(entry)))
+
+    def _redone_by(self, entry: Entry) -> Iterator[Entry]:
+        for undo in filter(None, map(self._store.entry, entry.undoes)):
+            if undo.path == entry.path and undo.kind != entry.kind:
+                undone = filter(None, map(self._store.entry, undo.undoes))
+                yield from (each for each in undone if (each.path, each.kind) == (entry.path, entry.kind))
+
+    def _is_half(self, entry: Entry) -> bool:
+        """Return whether the entry is half of a rename, or of the undo of one."""
+        is_named = entry.moved_from is not None or entry.moved_to is not None
+        return is_named or (bool(entry.undoes) and self._store.other_half(entry) is not None)
 
     def _departures_at(self, path: str) -> list[tuple[int, Entry]]:
         """Return the entries by which a file has left a path, oldest first, and where they are among its entries."""
         if path not in self._departures:
             self._departures[path] = [
-                (at, entry) for at, entry in enumerate(self.entries_at(path)) if self._leaves(entry)
+                (at, entry) for at, entry in enumerate(self.entries_at(path)) if self.has_left(entry)
             ]
         return self._departures[path]
 

@@ -109,8 +109,9 @@ class UnkeptPlaces(Struct, frozen=True):
 
         Args: path: a canonical file path. folders: without a path, only what is in one of these.
         """
-        paths = self._paths(folders) if path is None else [path]
-        lineages = {each: self.lineage(each) for each in paths}
+        names = Lineages(self.store, _is_rename)
+        paths = self._paths(folders, names) if path is None else [path]
+        lineages = {each: names.of(each) for each in paths}
         in_git: Mapping[str, GitState] = {}
         if self.committed is not None:
             with_bit = {each for each, lineage in lineages.items() if any(map(is_of_mode, filter(_is_open, lineage)))}
@@ -138,13 +139,11 @@ class UnkeptPlaces(Struct, frozen=True):
         gone = {file.file_path for file in files if file.operation == "delete"}
         return {file.moved_from for file in files if file.changes and file.moved_from in gone}
 
-    def _paths(self, folders: tuple[str, ...] | None) -> list[str]:
+    def _paths(self, folders: tuple[str, ...] | None, lineages: Lineages) -> list[str]:
         """Return the present paths, sorted, of files with entries that are not kept or were undone."""
-        unkept, _ = self.store.entries(LogQuery(kept=False, in_force=True))
-        newest = {entry.path: entry for entry in reversed(unkept)}
-        paths = set(map(Lineages(self.store, _is_rename).present_path, newest.values()))
+        paths = set(map(lineages.present_path, self.store.newest_unkept()))
         undos, _ = self.store.entries(LogQuery(by="person", in_force=True, limit=MAX_FILES))
-        paths |= {entry.path for entry in undos if self._is_shown_undo(entry)}
+        paths |= {entry.path for entry in undos if self._is_shown_undo(entry) and not lineages.has_left(entry)}
         return sorted(path for path in paths if self._is_in(path, folders))
 
     def _file(
