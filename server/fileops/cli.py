@@ -98,6 +98,8 @@ def _printing_command(options: "argparse.Namespace") -> Callable[[], int] | None
         case "mcp" if options.mcp_command == "config":
             return lambda: _configure(options)
         case "review":
+            if options.list or options.json or options.review_command is not None:
+                gc.disable()  # as below; the full screen lives longer
             from fileops.terminal import command as review_command
 
             return lambda: review_command.main(options)

@@ -1,13 +1,13 @@
-"""The terminal and Neovim count one state as the daemon does: changes in files, and a rename is one.
+"""The terminal and the editors count one state as the daemon does: changes in files, and a rename is one.
 
-VS Code shows the daemon's numbers as well; its suites compare what it decides with them (`changes.suite.ts`).
+`test_vscode.py` compares VS Code and the terminal in the same ten states.
 """
 
 import asyncio
 import re
 import subprocess
 import sys
-from collections.abc import AsyncGenerator, Generator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
@@ -19,7 +19,7 @@ from support.daemon_process import Place, place_of_test
 from support.patience import PATIENCE_S
 
 TEXT = "".join(f"line {n}\n" for n in range(1, 10))
-NAMES = ("a.txt", "b.txt", "d.txt")
+TEXTS = {name: f"{name}\n{TEXT}" for name in ("a.txt", "b.txt", "d.txt")}
 CONFIG = f"lua vim.g.fileops = {{ cmd = {{ {sys.executable!r}, '-m', 'fileops' }}, autostart = true }}"
 STATUS = "luaeval('require(\"fileops\").status()')"
 COUNT = re.compile(r"(\d+) changes? in (\d+) files?")
@@ -37,8 +37,8 @@ def folder(tmp_path: Path) -> Path:
     made = tmp_path / "project"
     made.mkdir()
     subprocess.run(["git", "init", "-q"], cwd=made, check=True)
-    for name in NAMES:
-        (made / name).write_text(f"{name}\n{TEXT}")
+    for name, text in TEXTS.items():
+        (made / name).write_text(text)
     return made
 
 
@@ -56,10 +56,12 @@ def running(nvim: Neovim, folder: Path, address: str) -> Generator[None]:
 
 
 class Surfaces:
-    """What each of them says of the project."""
+    """What the daemon and the terminal say of the project, and an editor."""
 
-    def __init__(self, shared: Place, folder: Path, nvim: Neovim, address: str, person: FileOpsClient) -> None:
-        self.shared, self.folder, self.nvim, self.address, self.person = shared, folder, nvim, address, person
+    def __init__(
+        self, shared: Place, folder: Path, person: FileOpsClient, editor_says: Callable[[int, int], Awaitable[None]]
+    ) -> None:
+        self.shared, self.folder, self.person, self.editor_says = shared, folder, person, editor_says
 
     async def all_say(self, n_changes: int, n_files: int) -> None:
         expected = (n_changes, n_files)
@@ -68,8 +70,7 @@ class Surfaces:
                 await asyncio.sleep(0.02)
         assert _count((await self._run("changes")).splitlines()[-1]) == expected
         assert _count((await self._run("undo", "--all", "--dry-run")).splitlines()[0]) == expected
-        said = f"{n_changes} change{'s' * (n_changes != 1)} in {n_files} file{'s' * (n_files != 1)}"
-        await asyncio.to_thread(self.nvim.until, self.address, f"{STATUS} ==# 'fileops: {said}'")
+        await self.editor_says(n_changes, n_files)
 
     async def _daemon(self) -> tuple[int, int]:
         unkept = await self.person.unkept(root=str(self.folder))
@@ -95,42 +96,51 @@ async def command(agent: FileOpsClient, words: str) -> AsyncGenerator[None]:
 
 async def test_all_count_ten_states_alike(shared: Place, folder: Path, tmp_path: Path) -> None:
     """R-KEEP-3."""
-    nvim, address, text = neovim("new", tmp_path / "homes"), str(shared.folder / "nvim"), folder / "a.txt"
+    nvim, address = neovim("new", tmp_path / "homes"), str(shared.folder / "nvim")
+    async with FileOpsClient.attach(root=folder, role="editor") as person:
+
+        async def neovim_says(n_changes: int, n_files: int) -> None:
+            said = f"{n_changes} change{'s' * (n_changes != 1)} in {n_files} file{'s' * (n_files != 1)}"
+            await asyncio.to_thread(nvim.until, address, f"{STATUS} ==# 'fileops: {said}'")
+
+        with running(nvim, folder, address):
+            await ten_states(folder, person, Surfaces(shared, folder, person, neovim_says).all_say)
+
+
+async def ten_states(folder: Path, person: FileOpsClient, all_say: Callable[[int, int], Awaitable[None]]) -> None:
+    text = folder / "a.txt"
     async with (
-        FileOpsClient.attach(root=folder, role="editor") as person,
         FileOpsClient.attach(root=folder, host="codex") as agent,
         FileOpsClient.attach(root=folder, host="gemini") as other,
     ):
         async with asyncio.timeout(PATIENCE_S):
             while not (status := await person.record_status(folder)) or status[-1].state == "starting":  # noqa: ASYNC110
                 await asyncio.sleep(0.02)
-        with running(nvim, folder, address):
-            surfaces = Surfaces(shared, folder, nvim, address, person)
 
-            async def edited(client: FileOpsClient, path: Path, old: str, new: str) -> None:
-                await client.read(path)
-                assert (await client.edit(path, old, new)).ok
+        async def edited(client: FileOpsClient, path: Path, old: str, new: str) -> None:
+            await client.read(path)
+            assert (await client.edit(path, old, new)).ok
 
-            await edited(agent, text, "line 2", "LINE 2")
-            await surfaces.all_say(1, 1)
-            await edited(agent, text, "LINE 2", "Line 2")  # the same place
-            await surfaces.all_say(1, 1)
-            await edited(agent, text, "line 8", "LINE 8")
-            await surfaces.all_say(2, 1)
-            assert (await agent.write(folder / "new.txt", "made\n")).ok
-            await surfaces.all_say(3, 2)
-            async with command(agent, "mv"):
-                (folder / "b.txt").rename(folder / "c.txt")
-            await surfaces.all_say(4, 3)
-            await edited(agent, folder / "c.txt", "line 5", "LINE 5")  # of the renamed file, all of which is one change
-            await surfaces.all_say(4, 3)
-            async with command(agent, "rm"):
-                (folder / "d.txt").unlink()
-            await surfaces.all_say(5, 4)
-            await edited(other, text, "line 5", "LINE 5")
-            await surfaces.all_say(6, 4)
-            await person.keep(file_path=folder / "new.txt")
-            await surfaces.all_say(5, 3)
-            (file,) = (await person.unkept(file_path=text)).files
-            assert (await person.rewind(change_ids=[file.changes[0].change_id], approved=True)).error is None
-            await surfaces.all_say(4, 3)
+        await edited(agent, text, "line 2", "LINE 2")
+        await all_say(1, 1)
+        await edited(agent, text, "LINE 2", "Line 2")  # the same place
+        await all_say(1, 1)
+        await edited(agent, text, "line 8", "LINE 8")
+        await all_say(2, 1)
+        assert (await agent.write(folder / "new.txt", "made\n")).ok
+        await all_say(3, 2)
+        async with command(agent, "mv"):
+            (folder / "b.txt").rename(folder / "c.txt")
+        await all_say(4, 3)
+        await edited(agent, folder / "c.txt", "line 5", "LINE 5")  # of the renamed file, all of which is one change
+        await all_say(4, 3)
+        async with command(agent, "rm"):
+            (folder / "d.txt").unlink()
+        await all_say(5, 4)
+        await edited(other, text, "line 5", "LINE 5")
+        await all_say(6, 4)
+        await person.keep(file_path=folder / "new.txt")
+        await all_say(5, 3)
+        (file,) = (await person.unkept(file_path=text)).files
+        assert (await person.rewind(change_ids=[file.changes[0].change_id], approved=True)).error is None
+        await all_say(4, 3)

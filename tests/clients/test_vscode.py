@@ -4,6 +4,7 @@ It takes minutes, so it runs where it is asked for: in CI, which sets `FILEOPS_R
 `FILEOPS_EDITORS` names the folder of the editors. Otherwise everything here is skipped, with the reason.
 """
 
+import asyncio
 import fcntl
 import io
 import json
@@ -21,8 +22,10 @@ import pytest
 
 from clients.places import PREFIX, missing
 from clients.protocol_types import TYPESCRIPT, typescript_types
+from clients.test_counts import TEXTS, Surfaces, ten_states
 from fileops.schema import json_schema
-from hosts.connected import CONNECTED, Connected
+from fileops_client import FileOpsClient
+from hosts.connected import CONNECTED, Connected, claude_at
 from hosts.hosts import Place, codex_at, program
 from hosts.scripted_model import Call, Say, ScriptedModel, serving
 from hosts.test_hosts import running, started
@@ -111,9 +114,30 @@ def released(vsix: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_each_package_works_without_any_setting(
     package: str, server: str, request: pytest.FixtureRequest, runs: Path
 ) -> None:
-    env = {"FILEOPS_BARE_PYTHON": bare_python()}
-    done = node("first.mjs", "new", runs / f"first-{server}", request.getfixturevalue(package), server, env=env)
-    assert done.returncode == 0, done.stdout + done.stderr
+    """The person connects Claude Code from the menu, which then edits by its own tools."""
+    environment = {**ENVIRONMENT, "FILEOPS_BARE_PYTHON": bare_python()}
+    command = [NODE, "first.mjs", "new", runs / f"first-{server}", request.getfixturevalue(package), server]
+    with subprocess.Popen(command, cwd=HERE, env=environment, stdout=subprocess.PIPE, text=True) as story:
+        assert story.stdout
+        said: list[str] = []
+        for line in story.stdout:
+            said.append(line)
+            if line.startswith("READY "):
+                there = json.loads(line.removeprefix("READY "))
+                said += connected_claude_edits(Path(there["workspace"]), Path(there["home"]), there["socket"])
+    assert story.returncode == 0, "".join(said)
+
+
+def connected_claude_edits(project: Path, home: Path, socket: str) -> list[str]:
+    """Let a real Claude Code with a scripted model edit one.py as it was connected; returns what its model read."""
+    path = project / "one.py"
+    claude = next(host for host in CONNECTED if host.name == "Claude Code")
+    model = ScriptedModel([claude.read(path), claude.edit(path, "a = 1", "a = 2"), Say("ALL-DONE")])
+    with serving(model):
+        place = Place(home, project, model.port, socket=socket)
+        with started(claude_at(place), place) as (process, log):
+            assert process.wait(2 * PATIENCE_S) == 0, log.read_text("utf-8", "replace")
+    return [result.text for result in model.results]
 
 
 def test_released_package_is_small_and_has_what_another_build_has(released: Path, vsix: Path) -> None:
@@ -164,6 +188,42 @@ def test_user_keeps_and_undoes_beside_git(editor: str, vsix: Path, runs: Path) -
 def test_window_with_several_folders_lists_and_decides_what_is_in_them(vsix: Path, runs: Path) -> None:
     done = node("roots.mjs", "new", runs / "roots-new", vsix)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+async def test_vscode_and_terminal_count_ten_states_alike(
+    vsix: Path, runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """R-KEEP-3."""
+    command = [NODE, "counts.mjs", "new", runs / "counts-new", vsix, json.dumps(TEXTS)]
+    story = await asyncio.create_subprocess_exec(
+        *command, cwd=HERE, env=ENVIRONMENT, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE
+    )
+    assert story.stdin
+    assert story.stdout
+    said: list[str] = []
+
+    async def answered(word: str) -> str:
+        assert story.stdout
+        while line := (await story.stdout.readline()).decode():
+            said.append(line)
+            if line.startswith(word):
+                return line.removeprefix(word)
+        raise AssertionError("".join(said))
+
+    there = json.loads(await answered("READY "))
+    folder, socket = Path(there["workspace"]), Path(there["socket"])
+    monkeypatch.setenv("FILEOPS_SOCKET", str(socket))
+    place = EditorsPlace(tmp_path, socket)
+
+    async def vscode_says(n_changes: int, n_files: int) -> None:
+        assert story.stdin
+        story.stdin.write(f"{n_changes} {n_files}\n".encode())
+        await answered("SAME")
+
+    async with FileOpsClient.attach(root=folder, role="editor") as person:
+        await ten_states(folder, person, Surfaces(place, folder, person, vscode_says).all_say)
+    story.stdin.close()
+    assert await story.wait() == 0, "".join(said)
 
 
 @pytest.mark.parametrize("editor", ["floor", "new"])

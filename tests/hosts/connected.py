@@ -5,6 +5,7 @@ import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from hosts.hosts import (
     CLAUDE_KEY,
@@ -33,12 +34,21 @@ class Connected:
 
 
 def connect_claude(place: Place) -> Start:
+    start = claude_at(place)
+    connect("claude", place, start.environment)
+    return start
+
+
+def claude_at(place: Place) -> Start:
+    """Claude Code as it is configured there, by a person who trusts the project."""
     environment = claude_environment(place)
     del environment["CLAUDE_CONFIG_DIR"]
-    trusted = {"hasTrustDialogAccepted": True}
-    known = {"projects": {str(place.project): trusted}, "customApiKeyResponses": {"approved": [CLAUDE_KEY]}}
-    place.put({"~/.claude.json": json.dumps(known | {"hasCompletedOnboarding": True})})
-    connect("claude", place, environment)
+    path = place.home / ".claude.json"
+    known: dict[str, Any] = json.loads(path.read_text("utf-8")) if path.exists() else {}
+    projects: dict[str, dict[str, Any]] = known.setdefault("projects", {})
+    projects.setdefault(str(place.project), {})["hasTrustDialogAccepted"] = True
+    known |= {"customApiKeyResponses": {"approved": [CLAUDE_KEY]}, "hasCompletedOnboarding": True}
+    place.put({"~/.claude.json": json.dumps(known)})
     printing = ["-p", PROMPT, "--output-format", "stream-json", "--verbose"]
     return Start([claude_code(), *printing, "--permission-mode", "acceptEdits"], environment)
 

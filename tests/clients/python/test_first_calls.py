@@ -65,6 +65,7 @@ async def test_path_as_bytes_names_the_file_of_these_bytes(tmp_path: pathlib.Pat
         assert (await client.undo(file_path=path)).ok
         assert await client.forget(path)
         assert uri_of(path).endswith("/caf%E9.txt")
+        assert uri_of("/a//./../b c#%~é") == pathlib.Path("/a//./../b c#%~é").as_uri()
 
 
 @pytest.mark.parametrize(

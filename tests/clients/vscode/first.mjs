@@ -1,5 +1,7 @@
 // node first.mjs floor|new OUT VSIX found|bundled: the first use of a package, with no setting at all. "found": a
-// fileops-server is where pipx puts it; "bundled": none is anywhere, and the package sets up its own. An edit is then listed and undone.
+// fileops-server is where pipx puts it; "bundled": none is anywhere, and the package sets up its own. The person connects
+// Claude Code from the menu. Prints "READY {workspace, socket, home}"; the caller then starts it there, which edits one.py
+// by its own tools. The edit is listed and undone, and the walkthrough's steps are ticked.
 //   FILEOPS_PYTHON        the Python that has fileops-server installed
 //   FILEOPS_BARE_PYTHON   one that has not
 import assert from 'node:assert/strict';
@@ -27,9 +29,9 @@ const workbench = await openWorkbench(name, {
   out, vsix: path.resolve(vsix), preinstall: [path.join(HERE, 'agent')], files: { 'one.py': 'a = 1\n' },
   env: { FILEOPS_AGENT_PORT: String(agentPort), PATH: `${bin}:/usr/bin:/bin`, HOME: home },
 });
-const { page, workspace } = workbench;
-const { status, tab, palette } = personAt(workbench);
-const { agent, edit, read } = agentsAt(agentPort, workspace);
+const { page, workspace, socket } = workbench;
+const { status, tab, palette, row, toast } = personAt(workbench);
+const { agent } = agentsAt(agentPort, workspace);
 
 async function story() {
   page.setDefaultTimeout(PATIENCE_MS);
@@ -39,9 +41,22 @@ async function story() {
   const tooltip = page.locator('.monaco-hover', { hasText: 'found by:' });
   await tooltip.waitFor();
   assert.match((await tooltip.innerText()).replace(/\s+/g, ' '), expected === 'found' ? /found by: fileops-server in ~\/.local\/bin/ : /found by: the bundled server on python3/);
-  await read('bot', 'one.py');
-  assert.equal((await edit('bot', 'one.py', 'a = 1', 'a = 2')).status, 'success'); // at once, and listed
+
+  await palette('Agent Changes: Agents…');
+  const pick = label => page.locator('.quick-input-list .monaco-list-row', { hasText: label });
+  await pick('Claude Code').click();
+  const dialog = page.locator('.monaco-dialog-box', { hasText: 'Connect Claude Code?' });
+  assert.match(await dialog.innerText(), /mcp config claude --remove takes that back/);
+  await dialog.getByRole('button', { name: 'Connect', exact: true }).click();
+  await toast('Claude Code is connected. Start it again.').waitFor();
+  const [program] = JSON.stringify(JSON.parse(fs.readFileSync(path.join(workspace, '.claude/settings.local.json'), 'utf8'))).match(/[^ "]*fileops-server(?= mcp hook)/);
+  assert.ok(path.isAbsolute(program) && fs.existsSync(program), `a shell of the agent finds ${program}`);
+  console.log(`READY ${JSON.stringify({ workspace, socket, home })}`);
+  say('Claude Code is connected');
+
   await status(/\b1 changes? in /).waitFor();
+  await page.keyboard.press('Control+Shift+G');
+  await row(/Claude Code · /).waitFor();
   await palette('Agent Changes: Next File');
   await tab('one.py (Agent Changes)').waitFor();
   await palette('Agent Changes: Undo File');
@@ -54,7 +69,7 @@ async function story() {
   await walkthrough.click();
   const step = title => page.locator('.getting-started-step', { hasText: title });
   await step('The daemon runs').locator('.codicon.complete').waitFor();
-  await step('Connect an agent').waitFor();
+  await step('Connect an agent').locator('.codicon.complete').waitFor();
   assert.equal(await step('Accept or reject').locator('.codicon.complete').count(), 0);
   say('the walkthrough ticks what is done');
 }

@@ -1,6 +1,6 @@
 """Requests that read and edit files, and notifications about documents that are open in an editor."""
 
-import pathlib
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, cast
 
@@ -252,9 +252,20 @@ class FileRequests(Sender):
         self.notify("textDocument/didClose", {"textDocument": {"uri": uri_of(file_path)}})
 
 
+_UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")  # RFC 3986
+_ESCAPED = [chr(byte) if byte in _UNRESERVED else f"%{byte:02X}" for byte in range(256)]
+
+
 def uri_of(file_path: FilePath) -> str:
-    """Return the file URI of an absolute path. Names that are not UTF-8 keep their bytes."""
-    return pathlib.Path(path_of(file_path)).as_uri()
+    """Return the file URI of an absolute path. Names that are not UTF-8 keep their bytes.
+
+    As `pathlib.Path.as_uri`, whose import takes a tenth of the start of a command. Raises: ValueError.
+    """
+    path = path_of(file_path)
+    if not path.startswith("/"):
+        raise ValueError(f"{path!r} is not absolute, so it has no URI")
+    parts = (part for part in os.fsencode(path).split(b"/") if part not in {b"", b"."})
+    return "file:///" + "/".join("".join(_ESCAPED[byte] for byte in part) for part in parts)
 
 
 def _step_of(edit: object, index: int) -> dict[str, Any]:

@@ -5,7 +5,7 @@ import * as path from 'node:path';
 import { promisify } from 'node:util';
 import * as vscode from 'vscode';
 import type { Daemon } from './daemon';
-import { environment, type Launch } from './locate';
+import { environment, type Launch, searched } from './locate';
 
 const run = promisify(execFile);
 
@@ -38,8 +38,10 @@ export async function connectHost(daemon: Daemon): Promise<void> {
   }
 }
 
-/** Which program the host starts, if it is beside a Python that is not on its PATH. */
+/** Which program the host starts, unless it finds it by its name: a host is silent about hooks that are not there. */
 function programFor({ command, args }: Launch): string[] {
-  const beside = path.join(path.dirname(command), 'fileops-server');
-  return args.includes('-m') && fs.existsSync(beside) ? ['--command', beside] : [];
+  const isPython = args.includes('-m');
+  const program = isPython ? path.join(path.dirname(command), 'fileops-server') : command;
+  const isFound = !isPython && searched().includes(path.dirname(program));
+  return isFound || !fs.existsSync(program) ? [] : ['--command', program];
 }

@@ -19,8 +19,9 @@ export class Walkthrough implements vscode.Disposable {
       }),
       daemon.onDidChangeState(() => void this.#tick()),
       agents.onDidChange(() => {
-        if (agents.hasAgent && !this.#hadAgent) void this.#tick();
-        this.#hadAgent = agents.hasAgent;
+        if (!agents.hasAgent || this.#hadAgent) return;
+        this.#hadAgent = true;
+        void this.#tick();
       }),
     );
   }
@@ -28,7 +29,7 @@ export class Walkthrough implements vscode.Disposable {
   async #tick(): Promise<void> {
     const reached = [
       ...(this.daemon.state === 'running' ? ['fileops.walkthrough.daemon'] : []),
-      ...(this.agents.hasAgent ? ['fileops.walkthrough.agent'] : []),
+      ...(this.#hadAgent ? ['fileops.walkthrough.agent'] : []),
     ];
     for (const key of reached) {
       await vscode.commands.executeCommand('setContext', key, true);
