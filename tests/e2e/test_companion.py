@@ -18,6 +18,7 @@ from fileops.attach.bodies import BadBody, packed, unpacked
 from fileops.attach.handshake import BadRequest, Hook
 from fileops.compose import hook_connection
 from fileops.compose.hook_connection import QUIET_S, SETTINGS
+from fileops.service import formatting
 from support import scripted_language_server
 from support.hooked_host import HookedHost
 from support.patience import PATIENCE_S
@@ -329,6 +330,85 @@ async def test_text_that_can_only_mean_one_place_is_corrected_before_the_host_lo
     assert "matched after ignoring blanks at the ends of lines" in done["hookSpecificOutput"]["additionalContext"]
     assert path.read_text() == TEXT.replace("line 4\n", "mine 4\n")
     assert (await author(person, path))["evidence"] == "commit"
+
+
+FORMATTING = {"name": "scripted", "globs": ["*.txt"]}
+NAMES = {
+    "claude": ("Edit", "Write", ("file_path", "old_string", "new_string", "content")),
+    "copilot": ("edit", "create", ("path", "old_str", "new_str", "file_text")),
+    "gemini": ("replace", "write_file", ("file_path", "old_string", "new_string", "content")),
+    "opencode": ("edit", "write", ("filePath", "oldString", "newString", "content")),
+}
+CLIENTS = {"claude": "claude-code", "copilot": "copilot-cli"}
+
+
+def rewritten(name: str, said: dict[str, Any]) -> dict[str, Any]:
+    """The arguments that a hook gives to a host in place of its model's."""
+    match name:
+        case "opencode":
+            return said["arguments"]
+        case "gemini":
+            return said["hookSpecificOutput"]["tool_input"]
+        case "copilot":
+            return said["modifiedArgs"]
+        case _:
+            return said["hookSpecificOutput"]["updatedInput"]
+
+
+async def until_formatted(host: HookedHost, event: str, fields: dict[str, Any]) -> dict[str, Any]:
+    """What the hook says once the language server runs, which is started for the first edit."""
+    async with asyncio.timeout(PATIENCE_S):
+        while True:
+            if said := await host.hook(event, **fields):
+                return said
+            await asyncio.sleep(0.02)
+
+
+@pytest.mark.parametrize("name", NAMES)
+async def test_lines_that_the_hosts_own_edit_changes_are_formatted_before_it_writes(
+    daemon: SharedDaemon, project: Path, person: LspClient, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """R-COMP-34: the host writes, shows and records one text, so its own check for changes finds none."""
+    monkeypatch.setattr(formatting, "WAIT_S", PATIENCE_S)
+    program = str(scripted_language_server.__file__)
+    server = {**FORMATTING, "command": [sys.executable, "-I", "-S", program, json.dumps({"formats": True})]}
+    edit_tool, write_tool, (path_key, old, new, content) = NAMES[name]
+    path = project / "a.txt"
+    path.write_text("same\nsame  too\nhis  line\nsame\n")
+    host = HookedHost(daemon.state, project, session="s1", host=name)
+    hints = {"copilot_session" if name == "copilot" else "session": "s1"}
+    await daemon.host(project, CLIENTS.get(name, name), hints=hints, format="changed", language_servers=[server])
+    before, after = ("BeforeTool", "AfterTool") if name == "gemini" else ("PreToolUse", "PostToolUse")
+    given: dict[str, Any] = {path_key: str(path), old: "his  line", new: "my  line", "more": "kept"}
+    about = {"tool_name": edit_tool, "tool_use_id": "t1"}
+    said = await until_formatted(host, before, {**about, "tool_input": given})
+    made = rewritten(name, said)
+    assert (made[path_key], made["more"], made[new]) == (str(path), "kept", "my line")
+    assert "permissionDecision" not in said.get("hookSpecificOutput", {})  # the host asks as before
+    path.write_text(path.read_text().replace(made[old], made[new]))
+    done = await host.hook(after, **about, tool_input=made, tool_response={"output": "Edited."})
+    assert "scripted format changed the lines of your edit" in done["hookSpecificOutput"]["additionalContext"]
+    assert path.read_text() == "same\nsame  too\nmy line\nsame\n"  # no other line is formatted
+    entry = await author(person, path)
+    assert (entry["by"]["kind"], entry["evidence"]) == ("session", "commit")
+
+    # An insertion between lines that are elsewhere, too.
+    given = {path_key: str(path), old: "my line\nsame", new: "my line\nsame\nlast  words"}
+    about = {"tool_name": edit_tool, "tool_use_id": "t2"}
+    made = rewritten(name, await host.hook(before, **about, tool_input=given))
+    assert path.read_text().count(made[old]) == 1
+    path.write_text(path.read_text().replace(made[old], made[new]))
+    await host.hook(after, **about, tool_input=made, tool_response={"output": "Edited."})
+    assert path.read_text() == "same\nsame  too\nmy line\nsame\nlast words\n"
+
+    about = {"tool_name": write_tool, "tool_use_id": "t3"}
+    fresh = project / "new.txt"
+    said = await host.hook(before, **about, tool_input={path_key: str(fresh), content: "two  blanks\n"})
+    made = rewritten(name, said)
+    assert made == {path_key: str(fresh), content: "two blanks\n"}
+    fresh.write_text(made[content])
+    await host.hook(after, **about, tool_input=made, tool_response={"output": "Created."})
+    assert (await author(person, fresh))["evidence"] == "commit"
 
 
 async def test_plan_mode_asks_and_announces_nothing(host: HookedHost, project: Path, daemon: SharedDaemon) -> None:

@@ -3,7 +3,9 @@
 R-COMP-2: configured exactly as `mcp config` prints it by default.
 """
 
-from collections.abc import Callable, Generator
+import json
+import re
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from fileops_client.sync import FileOpsClient
-from hosts.hosts import CONVERSATION_S, COPILOT, COPILOT_WITH_PATCHES, HOSTS, Host, Place, Start
+from hosts.hosts import CONVERSATION_S, COPILOT, COPILOT_WITH_PATCHES, HOSTS, PROGRAMS, Host, Place, Start
 from hosts.scripted_model import CallOfHost, Patch, Result, Say, ScriptedModel, Step
 from hosts.test_hosts import placed, started
 from support import daemon_process
@@ -21,6 +23,7 @@ pytestmark = pytest.mark.timeout(3 * PATIENCE_S)
 
 TEXT = "".join(f"line {n}\n" for n in range(1, 21))
 COMPANION = ["--mode", "companion"]
+N_EDITS = 20  # the formatter may start slowly
 
 
 @dataclass(frozen=True)
@@ -139,6 +142,75 @@ def test_text_that_can_only_mean_one_place_lands_at_the_first_call(name: str, tm
             assert "after removing line numbers" in results[1].text
             (entry,) = editor.log(file_path=path).entries
             assert entry.evidence == "commit"
+
+
+@dataclass(frozen=True)
+class OwnWrite:
+    """The host's own tool for whole texts."""
+
+    name: str
+    tool: str
+    path: str
+    content: str
+
+
+WRITES = [
+    OwnWrite("claude", "Write", "file_path", "content"),
+    OwnWrite("copilot", "create", "path", "file_text"),
+    OwnWrite("gemini", "write_file", "file_path", "content"),
+    OwnWrite("opencode", "write", "filePath", "content"),
+]
+
+
+@pytest.mark.parametrize("write", WRITES, ids=[write.name for write in WRITES])
+def test_changed_lines_are_formatted_before_the_host_writes_them(write: OwnWrite, tmp_path: Path) -> None:
+    """R-COMP-34: the user has asked for it by the option of our server, and the host's next own calls go through."""
+    own = next(each for each in OWN_TOOLS if each.host.name == write.name)
+    project = tmp_path / "project"
+    project.mkdir()
+    path, fresh = project / "a.py", project / "b.py"
+    path.write_text("kept  =  0\nv0  =  1\n", encoding="utf-8")
+
+    def step(n: int) -> Callable[[Sequence[Result]], Step]:
+        def edit(_: Sequence[Result]) -> Step:
+            text = path.read_text(encoding="utf-8")
+            if "done" in text:
+                return Say("ALL-DONE") if fresh.exists() else CallOfHost(write.tool, given)
+            if (formatted := re.search(r"^v\d+ = 1$", text, re.MULTILINE)) is None:
+                return own.edit(path, f"v{n}", f"v{n + 1}", _nothing)
+            return own.edit(path, formatted[0], "done  =  1", _nothing)
+
+        return edit
+
+    given = {write.path: str(fresh), write.content: "new  =  1\n"}
+    model = ScriptedModel([own.read(path), *map(step, range(N_EDITS)), Say("ALL-DONE")])
+    server = {"name": "ruff", "command": [str(PROGRAMS / "ruff"), "server"], "globs": ["*.py"]}
+    with daemon_process.place() as daemon:
+        daemon.start()
+        with person_at(daemon, project) as editor, placed(tmp_path, model, daemon=daemon) as place:
+            place.put({"~/.config/fileops/language-servers.json": json.dumps([server])})
+            with started(formatting(own.host.start(place, COMPANION), own, place), place) as (process, log):
+                process.wait(CONVERSATION_S)
+                output = log.read_text(encoding="utf-8", errors="replace")
+            assert path.read_text(encoding="utf-8") == "kept  =  0\ndone = 1\n", (model.results, output[-3000:])
+            assert fresh.read_text(encoding="utf-8") == "new = 1\n", model.results
+            assert "ruff format changed the lines of your edit" in json.dumps(model.requests[-1].body)
+            entries = (*editor.log(file_path=path).entries, *editor.log(file_path=fresh).entries)
+            assert {(entry.by.kind, entry.evidence) for entry in entries} == {("session", "commit")}, entries
+
+
+def formatting(start: Start, own: OwnTools, place: Place) -> Start:
+    """Set the option in the configuration that was written for the host; returns how it is started."""
+    files = [*place.home.rglob("*.json"), *place.project.rglob("*.json")]
+    found = [file for file in files if '"--notices", "on"' in file.read_text(encoding="utf-8")]
+    assert len(found) == 1, files
+    text = found[0].read_text(encoding="utf-8")
+    found[0].write_text(text.replace('"--notices", "on"', '"--notices", "on", "--format", "changed"'), encoding="utf-8")
+    if own.session == "claude-code":
+        return Start([*start.arguments, "--permission-mode", "acceptEdits"], start.environment)
+    if own.session == "gemini":
+        return Start([*start.arguments, "--yolo"], start.environment)
+    return start
 
 
 def test_copilot_is_shown_unsaved_text_and_its_shell_commands_are_recorded(tmp_path: Path) -> None:

@@ -28,8 +28,14 @@ _OTHERS = {
     "SessionEnd": "end", "SubagentStop": "end",
 }  # fmt: skip
 _ASKS = frozenset({"claude", "copilot", "cursor", "antigravity", "unknown"})  # their `ask` asks their user
-# These take other arguments from a hook, and look for the text of an edit only then. Claude Code looks before.
-_CORRECTED = {"gemini": ("old_string", "new_string"), "opencode": ("oldString", "newString")}
+# These take other arguments from a hook: the names of the old and the new text of an edit, and of a whole text.
+_REWRITTEN = {
+    "claude": ("old_string", "new_string", "content"),
+    "gemini": ("old_string", "new_string", "content"),
+    "opencode": ("oldString", "newString", "content"),
+    "copilot": ("old_str", "new_str", "file_text"),
+}
+_CORRECTED = frozenset({"gemini", "opencode"})  # and these look for the text of an edit only then
 _REFUSED = ("<tool_use_error>", "File content has changed", "File has been modified")
 
 
@@ -78,6 +84,7 @@ def report_of(caller: Caller, event: Event) -> dict[str, Any] | None:
         "mode": _text(event.get("permission_mode")),
         "tool_prefix": PREFIXES.get(caller.host) if caller.is_own else None,
         "can_correct": caller.dialect in _CORRECTED,
+        "can_rewrite": caller.dialect in _REWRITTEN,
         "call_id": _text(event.get("tool_use_id")),
         "agent_id": _text(event.get("agent_id")),
         "agent_type": _text(event.get("agent_type")),
@@ -120,6 +127,7 @@ def said(caller: Caller, raw: Event, event: Event, answer: Mapping[str, Any]) ->
     texts = cast("list[object]", contexts) if isinstance(contexts, list) else []
     context = "\n\n".join(text for text in texts if isinstance(text, str) and text)
     shown = answer.get("shown") if isinstance(answer.get("shown"), dict) else None
+    arguments = _with_corrected(caller, event, answer)
     person = str(answer.get("person") or "")
     if decision == "ask" and caller.dialect not in _ASKS:
         from fileops.core.presentation.hook_texts import nobody_asked_text
@@ -127,9 +135,9 @@ def said(caller: Caller, raw: Event, event: Event, answer: Mapping[str, Any]) ->
         decision, reason = "deny", nobody_asked_text(reason)
     match caller.dialect:
         case "gemini":
-            return _said_to_gemini(str(name), decision, reason, context, shown, _with_corrected(caller, event, answer))
+            return _said_to_gemini(str(name), decision, reason, context, shown, arguments)
         case "opencode":
-            return _said_to_opencode(event, decision, reason, context, shown, _with_corrected(caller, event, answer))
+            return _said_to_opencode(event, decision, reason, context, shown, arguments)
         case "antigravity":
             return {"decision": decision or "allow", **({"reason": reason} if reason else {})}
         case _:
@@ -140,12 +148,16 @@ def said(caller: Caller, raw: Event, event: Event, answer: Mapping[str, Any]) ->
     if context:
         specific["additionalContext"] = context
     out: dict[str, Any] = {}
+    if arguments is not None:
+        specific["updatedInput"] = arguments
     if caller.dialect == "claude" and shown is not None:
         specific |= _replaced_for_claude(event, shown)
     if len(specific) > 1:
         out["hookSpecificOutput"] = specific
     if caller.dialect == "copilot":
         out |= {key: value for key, value in specific.items() if key != "hookEventName"}
+        if arguments is not None:
+            out["modifiedArgs"] = arguments
         if shown is not None:
             out["modifiedResult"] = {"resultType": "success", "textResultForLlm": shown["content"]}
     if caller.dialect == "cursor":
@@ -198,13 +210,16 @@ def _said_to_opencode(
 
 
 def _with_corrected(caller: Caller, event: Event, answer: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the call's arguments with the corrected texts of its edit; None if nothing was corrected."""
+    """Return the call's arguments with the daemon's texts; None if those of the model stay."""
     given, corrected = event.get("tool_input"), answer.get("corrected")
-    names = _CORRECTED.get(caller.dialect)
+    names = _REWRITTEN.get(caller.dialect)
     if names is None or not isinstance(given, dict) or not isinstance(corrected, dict):
         return None
-    texts = cast("dict[str, object]", corrected)
-    return {**cast("dict[str, object]", given), names[0]: texts.get("old"), names[1]: texts.get("new")}
+    old, new, whole = names
+    texts, arguments = cast("dict[str, object]", corrected), cast("dict[str, object]", given)
+    if texts.get("content") is not None:
+        return {**arguments, whole: texts["content"]}
+    return {**arguments, old: texts.get("old"), new: texts.get("new")}
 
 
 def _replaced_for_claude(event: Event, shown: Mapping[str, Any]) -> dict[str, Any]:

@@ -31,7 +31,11 @@ PROTOCOLS: tuple[Protocol, ...] = ("lsp", "mcp")
 ROLES: tuple[Role, ...] = ("editor", "agent")
 COMMANDS: tuple[Command, ...] = ("status", "stop", "outcome", "notices", "reset", "record", "companion")
 # What the environment may say about the agent's host. Nothing else is sent, since it contains secrets.
-_HINTS = {"session": "CLAUDE_CODE_SESSION_ID", "project": "CLAUDE_PROJECT_DIR"}
+HINTS = {
+    "session": "CLAUDE_CODE_SESSION_ID",
+    "copilot_session": "COPILOT_AGENT_SESSION_ID",
+    "project": "CLAUDE_PROJECT_DIR",
+}
 HOST_MARKERS = {"CLAUDECODE": "claude-code", "GEMINI_CLI": "gemini-cli", "OPENCODE": "opencode"}
 
 
@@ -51,9 +55,9 @@ class Attachment(NamedTuple):
     """Who attaches, as the first line says.
 
     version: of the client's fileops-server. host: the agent's or editor's program, `[a-z0-9-]`. cwd, roots: absolute
-    paths. session: the name given with `--session`. hints: `session` and `project` of the host's environment, and
-    `markers`, the names of HOST_MARKERS that are set. options: of `fileops-server mcp`, see `McpOptions`; defaults are
-    left out. pid: of the client; the daemon trusts the kernel's instead. umask: of the client; None: the daemon's.
+    paths. session: the name given with `--session`. hints: those of HINTS that the environment has,
+    and `markers`, the names of HOST_MARKERS that are set. options: of `fileops-server mcp`, see `McpOptions`; defaults
+    are left out. pid: of the client; the daemon trusts the kernel's instead. umask: of the client; None: the daemon's.
     """
 
     version: str
@@ -150,7 +154,7 @@ def host_of(program: str) -> str:
 
 def hints_of(environ: Mapping[str, str]) -> dict[str, object]:
     """Return what the environment says about the agent's host."""
-    hints: dict[str, object] = {key: environ[name] for key, name in _HINTS.items() if environ.get(name)}
+    hints: dict[str, object] = {key: environ[name] for key, name in HINTS.items() if environ.get(name)}
     if markers := [name for name in HOST_MARKERS if environ.get(name)]:
         hints["markers"] = markers
     return hints

@@ -21,6 +21,7 @@ from fileops.service.review.client import ReviewAsker
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from fileops.model.settings import Settings
     from fileops.ports import EventSink
     from fileops.service.fileops import FileOps
     from fileops.service.hub.sessions import SessionRecord
@@ -119,6 +120,11 @@ class ClientConnection:
     def folders(self) -> "tuple[str, ...]":
         """The client's folders, as given and canonical."""
         return self._folders()
+
+    @property
+    def settings(self) -> "Settings | None":
+        """See state.HubConnection."""
+        return None if self._service is None else self._service.settings
 
     async def notices(self, session_id: SessionName) -> list[str]:
         """See state.Connection. The notices count as reported, as in a tool's result."""

@@ -22,12 +22,13 @@ from fileops.model.settings import Settings
 from fileops.service.client.adapters import ClientAdapters
 from fileops.service.companion.companion import Companion
 from fileops.service.fileops import FileOps
+from fileops.service.formatting import Formatter
 from fileops.service.hub.approvals import AgentRouting
 from fileops.service.hub.names import SharedSessionNames
 from fileops.service.review.client import NoHost
 
 if TYPE_CHECKING:
-    from fileops.compose.state import DaemonState, Hub
+    from fileops.compose.state import DaemonState, Hub, HubConnection
     from fileops.fs.overlay.filesystem import OverlayFileSystem
     from fileops.fs.overlay.state import OpenDocument
     from fileops.model.sessions import SessionName
@@ -80,6 +81,7 @@ class HookConnection(ClientConnection):
             editor_globs=hub.editor_globs,
         )
         self.service = self._service = service = FileOps(shared.workspace, adapters, settings, [cwd] if cwd else [])
+        self._diagnosis = shared.workspace.diagnosis
         self._met(hub, session_id)
         if shared.recorder is not None and cwd:
             record_folders(shared.recorder, self.service, name)
@@ -120,6 +122,13 @@ class HookConnection(ClientConnection):
 
     def hear(self, now: float) -> None:
         self.heard_at = now
+
+    def formatter_like(self, client: "HubConnection | None") -> Formatter | None:
+        """Return what formats the lines that this session's own edits change, as those of its client of ours."""
+        settings = None if client is None else client.settings
+        if settings is None or settings.format == "off" or self._diagnosis is None:
+            return None
+        return Formatter(self._diagnosis, lambda: self.service.folders, settings.language_servers)
 
     def describe_guard(self) -> dict[str, object]:
         """Return what `status` prints of a session whose host's own tools are guarded."""

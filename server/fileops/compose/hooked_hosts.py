@@ -82,7 +82,13 @@ class HookedHosts:
                 await self._until_watched(report)
                 return await self._within_patience(
                     connection,
-                    companion.before(report.calls, report.call_id, report.mode, can_correct=report.can_correct),
+                    companion.before(
+                        report.calls,
+                        report.call_id,
+                        report.mode,
+                        can_correct=report.can_correct,
+                        formatter=connection.formatter_like(client) if report.can_rewrite else None,
+                    ),
                 )
             case "after":
                 answered = await companion.after(report.calls, report.call_id)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from fileops.attach.handshake import HINTS
 from fileops.compose.client_connection import MAX_UNREAD_BYTES, ClientConnection
 from fileops.compose.recording import record_folders
 from fileops.daemon.peer import host_of
@@ -85,8 +86,9 @@ class McpConnection(ClientConnection):
         session, hints = of.session, of.hints
         if session is not None and self._is_of_another_host(session):
             session = None
-        if isinstance(own_id := hints.get("session"), str) and self._is_of_another_host(own_id):
-            hints = {name: value for name, value in hints.items() if name != "session"}
+        for name in ("session", "copilot_session"):
+            if isinstance(own_id := hints.get(name), str) and self._is_of_another_host(own_id):
+                hints = {hint: value for hint, value in hints.items() if hint != name}
         given = {"session": session, "roots": of.roots, **of.options}
         self._options = options = mcp_options(given)
 
@@ -94,7 +96,7 @@ class McpConnection(ClientConnection):
             return f"{host}-1" if hub is None else hub.session_base(host, self._name)
 
         environ = {"HOME": os.environ.get("HOME", "")}
-        for name, hint in (("CLAUDE_CODE_SESSION_ID", "session"), ("CLAUDE_PROJECT_DIR", "project")):
+        for hint, name in HINTS.items():
             if isinstance(value := hints.get(hint), str):
                 environ[name] = value
         self._server = server = McpServer(

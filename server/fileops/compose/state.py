@@ -69,6 +69,11 @@ class HubConnection(Protocol):
     @property
     def folders(self) -> "tuple[str, ...]": ...
 
+    @property
+    def settings(self) -> "Settings | None":
+        """What its user has set; None until it is served."""
+        ...
+
     def notify_sessions(self) -> None:
         """Send the list of sessions, if this is an editor."""
         ...

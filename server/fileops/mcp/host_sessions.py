@@ -10,6 +10,7 @@ from fileops.service.hub.names import SessionNames, base_of, is_of_host
 UNKNOWN_HOST = "mcp"
 CODEX_METADATA = "x-codex-turn-metadata"  # of each call of Codex
 MAX_TURN_ID_CHARS = 200
+_VARIABLES = {"copilot-cli": "COPILOT_AGENT_SESSION_ID"}  # of hosts that do not name it like Claude Code
 
 
 def turn_of(meta: Mapping[str, object]) -> str | None:
@@ -34,7 +35,7 @@ class HostSessions(SessionNames):
         """Args: given: the option `--session`. unnamed: the session of a host that names none."""
         self._unnamed = unnamed
         self._name: str | None = None  # the unnamed session's, once it is needed
-        self._id = given or environ.get("CLAUDE_CODE_SESSION_ID") or None
+        self._given, self._environ = given, environ
         self._host: str | None = None
         self._own: set[str] = set()  # the sessions of its calls
         self.is_named = asyncio.Event()  # set once the host is known
@@ -47,6 +48,12 @@ class HostSessions(SessionNames):
     def named_host(self) -> str | None:
         """None until a message has named it."""
         return self._host
+
+    @property
+    def _id(self) -> str | None:
+        """The id for the whole connection. A host that runs below another one inherits that one's, too."""
+        variable = _VARIABLES.get(self.host, "CLAUDE_CODE_SESSION_ID")
+        return self._given or self._environ.get(variable) or None
 
     def note_host(self, name: str | None) -> None:
         if self._host is None and name is not None:

@@ -613,12 +613,14 @@ export interface CompanionAnswer {
   /** Only if the host can take it. */
   corrected?: CompanionCorrected | null;
 }
-/** The texts of an edit that replace those of the host's call. */
+/** The texts that replace those of the host's call: of an edit, or of a write. */
 export interface CompanionCorrected {
   /** The text to replace. */
-  old: string;
+  old?: string;
   /** The text in its place. */
-  new: string;
+  new?: string;
+  /** The whole text of a write. */
+  content?: string | null;
 }
 /** The body of the control request `companion`. */
 export interface CompanionReport {
@@ -630,8 +632,10 @@ export interface CompanionReport {
   mode?: string;
   /** What stands before the names of fileops-server's tools in this host. */
   tool_prefix?: string | null;
-  /** Whether the host takes other texts of an edit than its model gave. */
+  /** Whether the host takes other texts of an edit before it looks for them in the file. */
   can_correct?: boolean;
+  /** Whether the host takes other texts of an edit or a write than its model gave. */
+  can_rewrite?: boolean;
   /** The host's id of the call. */
   call_id?: string;
   /** The host's id of a subagent. */

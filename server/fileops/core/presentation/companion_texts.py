@@ -66,6 +66,14 @@ def corrected_text(matches: Sequence[str]) -> str:
     return " ".join(f"Note: {SENTENCES[match]}" for match in matches if match in SENTENCES)
 
 
+def formatted_text(names: Sequence[str], unified_diff: str) -> str:
+    """Return what the model is told after its tool has written a formatted text. Args: unified_diff: what it wrote."""
+    what = f"Note: {' and '.join(names)} changed the lines of your edit before they were written."
+    if len(unified_diff) > MAX_DIFF_CHARS:
+        return f"{what} {READ_AGAIN}"
+    return f"{what} The whole change:\n{unified_diff}"
+
+
 def unsaved_refusal(path: str, editor: str, shown: str, tool_prefix: str | None) -> str:
     how = f"Use {tool_prefix}Edit, which edits that text" if tool_prefix else f"Ask the user to save it in {editor}"
     return (

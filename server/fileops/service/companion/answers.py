@@ -24,12 +24,14 @@ class ShownText(Struct, frozen=True, kw_only=True):
 
 
 class CorrectedText(Struct, frozen=True, kw_only=True):
-    """The texts of an edit that replace those of the host's call."""
+    """The texts that replace those of the host's call: of an edit, or of a write."""
 
-    old: str
+    old: str = ""
     """The text to replace."""
-    new: str
+    new: str = ""
     """The text in its place."""
+    content: str | None = None
+    """The whole text of a write."""
 
 
 class Answer(Struct, frozen=True, kw_only=True):

@@ -42,6 +42,7 @@ from fileops.service.companion.report import (
 )
 from fileops.service.companion.writes import Announcer
 from fileops.service.fileops import FileOps
+from fileops.service.formatting import Formatter
 from fileops.service.workspace import Workspace
 
 # The permission modes in which the host would not ask its user before it writes.
@@ -84,19 +85,30 @@ class Companion:
         )
         self._announcer, self._reads = Announcer(literal), ReadsAhead()
         self._told: set[str] = set()  # texts about unsaved text, in this turn
-        self._corrected: dict[str, str] = {}  # what the model is told of a corrected edit once it is made, by path
+        self._rewritten: dict[str, str] = {}  # what the model is told of other texts once they are written, by path
 
     # --- before ------------------------------------------------------------------------------------------------
 
     async def before(
-        self, calls: Sequence[HostCall], call_id: str, mode: str, *, can_correct: bool = False
+        self,
+        calls: Sequence[HostCall],
+        call_id: str,
+        mode: str,
+        *,
+        can_correct: bool = False,
+        formatter: Formatter | None = None,
     ) -> Answered:
-        """Answer a hook before calls of the host's own tools. can_correct: whether it takes other texts of an edit."""
-        can_correct = can_correct and len(calls) == 1
-        answered = [await self._before(call, call_id, mode, can_correct=can_correct) for call in calls]
+        """Answer a hook before calls of the host's own tools. can_correct, formatter: see EditGuard.check."""
+        if len(calls) != 1:  # the texts of one call can be replaced
+            can_correct, formatter = False, None
+        answered = [
+            await self._before(call, call_id, mode, can_correct=can_correct, formatter=formatter) for call in calls
+        ]
         return _joined(answered)
 
-    async def _before(self, call: HostCall, call_id: str, mode: str, *, can_correct: bool) -> Answered:
+    async def _before(
+        self, call: HostCall, call_id: str, mode: str, *, can_correct: bool, formatter: Formatter | None
+    ) -> Answered:
         if isinstance(call, ReadCall):
             await self._save(call.path)
             look = partial(before_read, self._files, call, self._service.settings.texts)
@@ -111,7 +123,7 @@ class Companion:
             return Answered(answer=NOTHING)  # the host says what is wrong with the patch
         for edit in edits:
             await self._save(edit.file_path)
-        checks = [await self._checked(edit, can_correct=can_correct) for edit in edits]
+        checks = [await self._checked(edit, can_correct=can_correct, formatter=formatter) for edit in edits]
         refused = next((each for each in checks if each.outcome == "refused"), None)
         if refused is not None:
             proofs = () if refused.read_proof is None else (refused.read_proof,)
@@ -130,16 +142,17 @@ class Companion:
                 answers.append(answer)
                 accepted.add(each.edit.file_path)
         for each in checks:
-            if each.corrected is not None and each.plan is not None:
-                self._corrected[each.edit.file_path] = texts.corrected_text(each.plan.matches)
-                answers.append(Answer(corrected=each.corrected))
+            if each.texts is not None:
+                self._rewritten[each.edit.file_path] = each.note
+                answers.append(Answer(corrected=each.texts))
             if each.both is not None:
                 self._announce(each.edit, each.both.saved, call_id, is_kept=each.edit.file_path in accepted)
         return Answered(answer=joined(answers))
 
-    async def _checked(self, edit: HostEdit, *, can_correct: bool) -> Checked:
+    async def _checked(self, edit: HostEdit, *, can_correct: bool, formatter: Formatter | None) -> Checked:
         policy = self._service.policy(self.session_id)
-        return await self._service.run_on_disk(lambda: self._guard.check(edit, policy, can_correct=can_correct))
+        check = partial(self._guard.check, edit, policy, can_correct=can_correct, formatter=formatter)
+        return await self._service.run_on_disk(check)
 
     async def _in_editor(self, checked: Checked, mode: str, *, n_files: int) -> Answered:
         """An editor has unsaved text, which the host's own write would not see. R-COMP-18."""
@@ -215,7 +228,7 @@ class Companion:
                 Answered(answer=await self._after_write(write, told.get(write.announced.given_path)))
                 for write in writes
             ]
-            notes = [note for path in told if (note := self._corrected.pop(path, None)) is not None]
+            notes = [note for path in told if (note := self._rewritten.pop(path, None)) is not None]
             answered.append(Answered(answer=Answer(contexts=(*notes, *await self._problems(writes)))))
         self._workspace.announced.end(writes)
         return _joined(answered)
@@ -362,7 +375,7 @@ class Companion:
 
     def begin_turn(self) -> None:
         self._told.clear()
-        self._corrected.clear()
+        self._rewritten.clear()
 
     def end_turn(self) -> None:
         self._workspace.announced.end_session(self.session_id)

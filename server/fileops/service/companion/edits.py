@@ -14,7 +14,7 @@ from fileops.core.matching.correction import SENTENCES
 from fileops.core.presentation import companion_texts as texts
 from fileops.core.presentation.failures import failure_text
 from fileops.core.presentation.suggestion_texts import texts_of_edit
-from fileops.model.edits import Edit, Plan
+from fileops.model.edits import Plan
 from fileops.model.errors import FileOpsError, ModifiedExternally, NoMatch, NotPermitted, NotRead
 from fileops.model.files import ReadProof, Snapshot
 from fileops.model.internal_errors import PathMoved, Stale
@@ -22,10 +22,13 @@ from fileops.model.requests import EditRequest
 from fileops.model.results import EditResult
 from fileops.model.sessions import SessionName
 from fileops.model.suggestions import Suggestions
+from fileops.service.companion import rewrites
 from fileops.service.companion.answers import CorrectedText
 from fileops.service.companion.files import BothTexts, HostFiles, proof_of, shown_text
 from fileops.service.companion.report import CellWrite, HostEdit, Removal
+from fileops.service.companion.rewrites import Rewritten
 from fileops.service.edit import EditOperation
+from fileops.service.formatting import Formatter
 from fileops.service.policy import Policy
 from fileops.tracking.freshness import Freshness
 
@@ -36,8 +39,8 @@ class Checked(Struct, frozen=True, kw_only=True):
     """What was found about one edit.
 
     outcome: "unknown" if the host itself will say what is wrong, and "person" if a person decides. refusal: for the
-    model; read_proof: what it shows, which counts as read. plan: on the present text. corrected: the texts of the edit
-    as they are in the file, if its own are not: see `_corrected`.
+    model; read_proof: what it shows, which counts as read. plan: on the present text. texts: what replaces those of the
+    host's call (rewrites.py); edit and plan have them, too. note: what the model is told of that once it is written.
     """
 
     outcome: Outcome
@@ -46,7 +49,8 @@ class Checked(Struct, frozen=True, kw_only=True):
     plan: Plan | None = None
     refusal: str = ""
     read_proof: ReadProof | None = None
-    corrected: CorrectedText | None = None
+    texts: CorrectedText | None = None
+    note: str = ""
 
 
 class EditGuard(Struct, frozen=True, kw_only=True):
@@ -58,8 +62,14 @@ class EditGuard(Struct, frozen=True, kw_only=True):
     freshness: Freshness
     session_id: SessionName
 
-    def check(self, edit: HostEdit, policy: Policy, *, can_correct: bool = False) -> Checked:
-        """Check one edit. can_correct: whether the host takes other texts of it."""
+    def check(
+        self, edit: HostEdit, policy: Policy, *, can_correct: bool = False, formatter: Formatter | None = None
+    ) -> Checked:
+        """Check one edit.
+
+        Args: can_correct: whether the host takes other texts of it before it looks for them in the file. formatter: if
+        the host takes other texts, and the user wants the lines of edits formatted.
+        """
         try:
             both = self.files.look(edit.file_path)
         except NotPermitted as error:
@@ -78,22 +88,30 @@ class EditGuard(Struct, frozen=True, kw_only=True):
             plan = None
         if plan is None:
             return Checked(outcome="unknown", edit=edit, both=both)
-        corrected = None
+        rewritten: Rewritten | None = None
+        note = ""
         if both.editor is None and any(match in SENTENCES for match in plan.matches):
-            corrected = self._corrected(plan) if can_correct else None
-            if corrected is None:
+            is_known = can_correct and self.freshness.knows(self.session_id, plan.snapshot)
+            rewritten = rewrites.corrected(edit, plan) if is_known else None
+            if rewritten is None:
                 return Checked(outcome="unknown", edit=edit, both=both)
-            edit = replace(edit, edits=(Edit(old_string=corrected.old, new_string=corrected.new),))
+            edit, note = rewritten.request, texts.corrected_text(plan.matches)
         if edit.content is not None and plan.rebased is not None:
             # Ours would carry the new text over the changes of others; the host's tool replaces them.
             changed = ModifiedExternally(changed_by=plan.rebased.changed_by, diff_since_read=plan.rebased.diff)
             return self.refused(edit, changed, both.present)
+        if formatter is not None:
+            styled = rewrites.formatted(edit, plan, formatter, self.editor.settings.limits)
+            if styled is not None:
+                rewritten, edit, plan = styled, styled.request, styled.plan
+                note = "\n".join(filter(None, (note, styled.note)))
         try:
             is_asked = bool(plan.splices or plan.creates) and policy.needs_decision(plan.snapshot)
         except NotPermitted as error:
             return self._not_permitted(edit, error)
         outcome = "unsaved" if both.editor is not None else "person" if is_asked else "passed"
-        return Checked(outcome=outcome, edit=edit, both=both, plan=plan, corrected=corrected)
+        found = None if rewritten is None else rewritten.texts
+        return Checked(outcome=outcome, edit=edit, both=both, plan=plan, texts=found, note=note)
 
     def refused(self, request: EditRequest, error: NotRead | ModifiedExternally, present: Snapshot) -> Checked:
         """Return the refusal with the present text, as that of our own edit has it."""
@@ -156,23 +174,6 @@ class EditGuard(Struct, frozen=True, kw_only=True):
             if not both.present.exists:
                 return None
             raise
-
-    def _corrected(self, plan: Plan) -> CorrectedText | None:
-        """Return the texts of one edit as they are in the file, if its own text can only mean this place.
-
-        The session must know the file as it is. Hosts differ in what they make of CR, so these are left to them.
-        """
-        if len(plan.splices) != 1 or not self.freshness.knows(self.session_id, plan.snapshot):
-            return None
-        (splice,) = plan.splices
-        old, new = plan.snapshot.data[splice.start : splice.end], splice.new
-        is_plain = plan.format.encoding == "utf-8" and b"\r" not in old + new
-        if not old or not is_plain or plan.snapshot.data.count(old) != 1:
-            return None
-        try:
-            return CorrectedText(old=old.decode(), new=new.decode())
-        except UnicodeDecodeError:
-            return None
 
     def _check_removal(self, edit: Removal, both: BothTexts) -> Checked:
         """Refuse to delete or rename a file that has changed since the session read it."""

@@ -120,7 +120,9 @@ class CompanionReport(Struct, frozen=True, kw_only=True):
     tool_prefix: str | None = None
     """What stands before the names of fileops-server's tools in this host."""
     can_correct: bool = False
-    """Whether the host takes other texts of an edit than its model gave."""
+    """Whether the host takes other texts of an edit before it looks for them in the file."""
+    can_rewrite: bool = False
+    """Whether the host takes other texts of an edit or a write than its model gave."""
     call_id: str = ""
     """The host's id of the call."""
     agent_id: Annotated[str, Meta(max_length=4096)] = ""

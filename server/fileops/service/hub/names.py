@@ -38,7 +38,7 @@ _PROGRAM_NAMES = {
     **_EDITOR_NAMES,
     "codex": "Codex", "codex-cli": "Codex", "claude": "Claude", "claude-ai": "Claude", "claude-code": "Claude Code",
     "gemini": "Gemini CLI", "gemini-cli": "Gemini CLI", "qwen-code": "Qwen Code", "cursor": "Cursor",
-    "cursor-vscode": "Cursor", "goose": "Goose",
+    "cursor-vscode": "Cursor", "goose": "Goose", "copilot-cli": "Copilot CLI", "antigravity": "Antigravity",
 }  # fmt: skip
 # The names of non-agents in lists of changes, and names by which an agent could look like one of them.
 _OTHERS = frozenset({
