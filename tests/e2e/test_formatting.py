@@ -21,7 +21,11 @@ UGLY = b"\xef\xbb\xbfx  =  1\r\n\r\n\r\ndef f( a ):\r\n    return  a\r\n"
 
 @pytest.fixture(autouse=True)
 def patience(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An edit waits for a formatter for a second, which a busy machine may need for more than that."""
+    """An edit waits for a formatter for a second, which a busy machine may need for more than that.
+
+    What is to be late stays so, but the thread that says it may be late as well.
+    """
+    monkeypatch.setattr(formatting, "GIVE_UP_S", PATIENCE_S)
     if "[late]" not in cast("pytest.Item", request.node).name:
         monkeypatch.setattr(formatting, "WAIT_S", PATIENCE_S)
 

@@ -293,7 +293,7 @@ class SharedDaemon:
             cwd="/",
             session=session,
             hints=hints or {},
-            pid=os.getpid(),
+            pid=0 if role == "editor" else os.getpid(),  # no agent's host has started the editor
             umask=umask,
         )
         return self._kept(LspClient(*await self._connect(attachment), by_line=False))

@@ -11,6 +11,7 @@ from fileops.model.errors import ProcessingFailed
 from fileops.service.diagnosis import Diagnosis
 
 WAIT_S = 1.0
+GIVE_UP_S = 2.0  # for a thread of the language servers that is ending, or too busy to see that time is up
 MAX_RANGES = 50  # line ranges per edit; each is one question
 
 
@@ -65,8 +66,8 @@ class Formatting:
             self.not_formatted = failure.reason
             return after
         try:
-            answer = self._ask(after, ranges).result(2 * WAIT_S)
-        except TimeoutError:  # the servers' thread is ending, or too busy
+            answer = self._ask(after, ranges).result(GIVE_UP_S)
+        except TimeoutError:
             self.not_formatted = "the language servers did not answer"
             return after
         self._server, self.not_formatted = answer.server, answer.not_formatted
