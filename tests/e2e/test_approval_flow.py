@@ -2,6 +2,8 @@
 
 import asyncio
 import os
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +27,19 @@ def file(tmp_path: Path) -> Path:
 async def edit(editor: EditorClient, file: Path, old: str = "one", new: str = "ONE", **more: Any) -> Any:
     await editor.client.read(file, session_id=more.get("session_id"))
     return await editor.client.edit(file, old, new, **more)
+
+
+@asynccontextmanager
+async def asked_about_an_edit(
+    tmp_path: Path, file: Path
+) -> AsyncGenerator[tuple[EditorClient, Held, "asyncio.Task[Any]"]]:
+    """An editor that is asked about an edit of "one" to "1"; it accepts when `unlock_and_close_later` is set."""
+    async with editor_client(tmp_path, CONFIRM) as editor:
+        held = editor.confirm = Held(answer({"outcome": "proceed_once"}))
+        await editor.client.read(file)
+        call = editor.client.begin("fileops/edit", {"file_path": str(file), "old_string": "one", "new_string": "1"})
+        await within(held.asked.wait())
+        yield editor, held, call
 
 
 def both(editor: EditorClient, file: Path) -> dict[str, Any]:
@@ -213,11 +228,7 @@ async def test_always_for_an_undo_of_a_closed_session_does_not_affect_the_next_o
 
 async def test_file_that_changed_near_the_edit_is_asked_about_again(tmp_path: Path, file: Path):
     """R-REV-8: the decision held for what was shown."""
-    async with editor_client(tmp_path, CONFIRM) as editor:
-        held = editor.confirm = Held(answer({"outcome": "proceed_once"}))
-        await editor.client.read(file)
-        call = editor.client.begin("fileops/edit", {"file_path": str(file), "old_string": "one", "new_string": "1"})
-        await within(held.asked.wait())
+    async with asked_about_an_edit(tmp_path, file) as (editor, held, call):
         file.write_text("moved one\n")
         editor.confirm = again = Held(answer({"outcome": "cancel"}))
         held.unlock_and_close_later.set()
@@ -272,11 +283,7 @@ async def test_changes_of_others_stay_unseen_to_a_session_whose_edit_was_asked_a
 
 async def test_decision_is_merged_with_a_change_elsewhere_which_stays_unseen(tmp_path: Path, file: Path):
     """R-REV-8, under `freshness: "mtime"`: both changes are in the file, and the session has to read the other."""
-    async with editor_client(tmp_path, CONFIRM) as editor:
-        held = editor.confirm = Held(answer({"outcome": "proceed_once"}))
-        await editor.client.read(file)
-        call = editor.client.begin("fileops/edit", {"file_path": str(file), "old_string": "one", "new_string": "1"})
-        await within(held.asked.wait())
+    async with asked_about_an_edit(tmp_path, file) as (editor, held, call):
         file.write_text(file.read_text() + "theirs\n")
         held.unlock_and_close_later.set()
         result = await within(call)
@@ -291,11 +298,7 @@ async def test_decision_is_merged_with_a_change_elsewhere_which_stays_unseen(tmp
 
 async def test_file_touched_during_the_question_is_written_as_decided(tmp_path: Path, file: Path):
     """R-REV-8: its content is what was shown."""
-    async with editor_client(tmp_path, CONFIRM) as editor:
-        held = editor.confirm = Held(answer({"outcome": "proceed_once"}))
-        await editor.client.read(file)
-        call = editor.client.begin("fileops/edit", {"file_path": str(file), "old_string": "one", "new_string": "1"})
-        await within(held.asked.wait())
+    async with asked_about_an_edit(tmp_path, file) as (_editor, held, call):
         os.utime(file, ns=(1, 1))
         held.unlock_and_close_later.set()
         assert (await within(call))["error"] is None
@@ -303,11 +306,7 @@ async def test_file_touched_during_the_question_is_written_as_decided(tmp_path: 
 
 
 async def test_file_deleted_during_the_question_is_not_created_again(tmp_path: Path, file: Path):
-    async with editor_client(tmp_path, CONFIRM) as editor:
-        held = editor.confirm = Held(answer({"outcome": "proceed_once"}))
-        await editor.client.read(file)
-        call = editor.client.begin("fileops/edit", {"file_path": str(file), "old_string": "one", "new_string": "1"})
-        await within(held.asked.wait())
+    async with asked_about_an_edit(tmp_path, file) as (_editor, held, call):
         file.unlink()
         held.unlock_and_close_later.set()
         assert (await within(call))["status"] == "error"
@@ -316,11 +315,7 @@ async def test_file_deleted_during_the_question_is_not_created_again(tmp_path: P
 
 async def test_cancelled_edit_withdraws_its_question(tmp_path: Path, file: Path):
     """R-APPROVE-6."""
-    async with editor_client(tmp_path, CONFIRM) as editor:
-        held = editor.confirm = Held(answer({"outcome": "proceed_once"}))
-        await editor.client.read(file)
-        call = editor.client.begin("fileops/edit", {"file_path": str(file), "old_string": "one", "new_string": "1"})
-        await within(held.asked.wait())
+    async with asked_about_an_edit(tmp_path, file) as (_editor, held, call):
         call.cancel()
         with pytest.raises(ResponseError) as refusal:
             await within(call)
@@ -330,11 +325,7 @@ async def test_cancelled_edit_withdraws_its_question(tmp_path: Path, file: Path)
 
 
 async def test_pending_question_holds_no_lock(tmp_path: Path, file: Path):
-    async with editor_client(tmp_path, CONFIRM) as editor:
-        held = editor.confirm = Held(answer({"outcome": "proceed_once"}))
-        await editor.client.read(file)
-        first = editor.client.begin("fileops/edit", {"file_path": str(file), "old_string": "one", "new_string": "1"})
-        await within(held.asked.wait())
+    async with asked_about_an_edit(tmp_path, file) as (editor, held, first):
         assert (await editor.client.read(file)).ok
         editor.confirm = answer({"outcome": "proceed_once"})
         assert (await editor.client.edit(file, "two", "2")).ok
@@ -363,11 +354,7 @@ async def test_approval_does_not_hold_for_another_target_of_a_changed_link(tmp_p
 
 
 async def test_client_that_dies_during_a_question_leaves_the_file_unchanged(tmp_path: Path, file: Path):
-    async with editor_client(tmp_path, CONFIRM) as editor:
-        held = editor.confirm = Held(answer({"outcome": "proceed_once"}))
-        await editor.client.read(file)
-        call = editor.client.begin("fileops/edit", {"file_path": str(file), "old_string": "one", "new_string": "1"})
-        await within(held.asked.wait())
+    async with asked_about_an_edit(tmp_path, file) as (editor, _held, call):
         pid = editor.client.pid
         await within(editor.client.close())
         call.cancel()
