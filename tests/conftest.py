@@ -12,7 +12,7 @@ from hypothesis import settings
 
 from support import sshd as ssh_server
 from support.daemon_process import Place, place
-from support.patience import FULL_S, shrink_patience
+from support.patience import FULL_S, MANY, shrink_patience
 from support.warm_start import POOL, install
 
 # Daemons start as they do for a user, from compiled modules: to compile them doubles the processor time of a start.
@@ -51,7 +51,8 @@ PARTS = {
     "tests/docs/": "processes",
     "tests/clients/": "processes",
 }
-GROUPS = {"tests/clients/test_vscode.py": "vscode"}  # a window needs the machine, and what is built is in the tree
+
+N_VAIN = pytest.StashKey[int]()  # tests of this process that failed by waiting
 
 install()  # most processes of the program are forked from a warm one
 
@@ -68,9 +69,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         place = places[id(item)]
         item.add_marker(names[place] if place < len(names) else "quick")
-        for path, group in GROUPS.items():
-            if item.nodeid.startswith(path):
-                item.add_marker(pytest.mark.xdist_group(group))
     items.sort(key=lambda item: places[id(item)])
 
 
@@ -95,13 +93,19 @@ def is_for_quick_tests(config: pytest.Config) -> bool:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """After the first test in this process that failed by waiting, the others wait less.
+    """After many tests in this process that failed by waiting, the others wait less, and say so where they fail.
 
     Editors do not count: their tests take long, and have their own patience.
     """
     report = yield
-    if report.failed and call.duration >= FULL_S and item.get_closest_marker("editors") is None:
-        shrink_patience()
+    if report.failed and item.get_closest_marker("editors") is None:
+        n_before = item.config.stash.get(N_VAIN, 0)
+        if n_before >= MANY:
+            report.sections.append(("patience", f"{n_before} tests waited in vain before, so this one waited less"))
+        elif call.duration >= FULL_S:
+            item.config.stash[N_VAIN] = n_before + 1
+            if n_before + 1 == MANY:
+                shrink_patience()
     return report
 
 

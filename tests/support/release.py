@@ -1,7 +1,5 @@
 """Releases as tools/release.py builds them, of the tracked files as they are."""
 
-import fcntl
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from support.distributions import ROOT
+from support.once import made_once
 
 HOME = "example-owner/example-name"  # of a release that is published nowhere
 
@@ -23,17 +22,12 @@ def build_release(
 
 def built_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a release without a home and without the extension of VS Code, one for all workers. It is only read."""
-    base = tmp_path_factory.getbasetemp()
-    common = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
-    dist = common / "release"
-    with (common / "release.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not dist.is_dir():
-            unfinished = tmp_path_factory.mktemp("release") / "dist"
-            built = build_release(unfinished, "--without", "vscode")
-            assert built.returncode == 0, built.stderr
-            unfinished.rename(dist)
-    return dist
+
+    def build(dist: Path) -> None:
+        built = build_release(dist, "--without", "vscode")
+        assert built.returncode == 0, built.stderr
+
+    return made_once("release", build, tmp_path_factory)
 
 
 def file_of(dist: Path, pattern: str) -> Path:

@@ -1,5 +1,6 @@
 // Agents of a story: calls of the extension in agent/, which uses the exported API of Fileops.
 import path from 'node:path';
+import { PATIENCE_MS } from './workbench.mjs';
 
 /** port: of the extension in agent/ (FILEOPS_AGENT_PORT). */
 export function agentsAt(port, workspace) {
@@ -8,7 +9,7 @@ export function agentsAt(port, workspace) {
   /** One call of an agent; `.cancel()` takes it back. kill: a daemon that is killed just before. */
   function agent(session, method, params = {}, kill = undefined) {
     const abort = new AbortController();
-    const answer = fetch(`http://127.0.0.1:${port}/`, { method: 'POST', body: JSON.stringify({ session, method, params, kill }), signal: AbortSignal.any([abort.signal, AbortSignal.timeout(120_000)]) })
+    const answer = fetch(`http://127.0.0.1:${port}/`, { method: 'POST', body: JSON.stringify({ session, method, params, kill }), signal: AbortSignal.any([abort.signal, AbortSignal.timeout(PATIENCE_MS)]) })
       .then(response => response.json())
       .then(({ result, error }) => {
         if (error) throw new Error(`${method}: ${error.message}`);

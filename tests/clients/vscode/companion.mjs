@@ -7,7 +7,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { statusOf } from './daemon.mjs';
 import { personAt } from './person.mjs';
-import { openWorkbench, play, say, until } from './workbench.mjs';
+import { openWorkbench, PATIENCE_MS, play, say, until } from './workbench.mjs';
 
 const [name, outGiven, vsix, images] = process.argv.slice(2);
 const agent = process.env.FILEOPS_AGENT;
@@ -30,7 +30,7 @@ const workbench = await openWorkbench(name, {
   settings: { 'fileops.interpreter': process.env.FILEOPS_PYTHON, 'files.autoSave': 'off' },
 });
 const { page, workspace, socket } = workbench;
-page.setDefaultTimeout(90_000); // an agent's program starts in between
+page.setDefaultTimeout(PATIENCE_MS); // an agent's program starts in between
 const { status, row, namedInText, goToLine, pressKeyOf, setWorkspace, shoot } = personAt(workbench, images);
 const QUIET = { 'files.autoSave': 'off' };
 const line = text => page.locator('.editor-instance .view-line', { hasText: text });

@@ -36,7 +36,7 @@ const { agent } = agentsAt(agentPort, workspace);
 async function story() {
   page.setDefaultTimeout(PATIENCE_MS);
   await status(/fileops/).waitFor();
-  await until(() => agent(null, 'state').then(state => state === 'running', () => false), 'the daemon runs', 180_000);
+  await until(() => agent(null, 'state').then(state => state === 'running', () => false), 'the daemon runs');
   await status(/fileops/).hover();
   const tooltip = page.locator('.monaco-hover', { hasText: 'found by:' });
   await tooltip.waitFor();

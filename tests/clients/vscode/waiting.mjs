@@ -57,7 +57,7 @@ async function aQueueByOneKey() {
         if (await reasonBox.isVisible()) await reasonBox.press('Enter', { timeout: 1000 }).catch(() => undefined);
         await new Promise(resolve => setTimeout(resolve, delay));
         return isDecided;
-      }, 'all are decided by the one key', 30_000);
+      }, 'all are decided by the one key');
       assert.ok((await decided).every(result => result.error?.code === 'rejected'));
       await keyboardIsBack();
       say(`${files.length} reviews decided by keyboard, a key every ${delay} ms`);
@@ -78,7 +78,7 @@ async function oneAgentAfterAnother() {
     await until(async () => {
       await pressKeyOf(await inReview() ? 'accept' : 'nextFile');
       return results.length > n;
-    }, `edit ${n + 1} of one agent is accepted`, 20_000);
+    }, `edit ${n + 1} of one agent is accepted`);
   }
   await work;
   assert.deepEqual(results.map(result => result.status), Array(5).fill('success'));
