@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from fileops_client import ResponseError
+from fileops_client import PendingCall, ResponseError
 from support.editor_client import EditorClient, Held, answer, editor_client, within
 from support.patience import PATIENCE_S
 
@@ -30,9 +30,7 @@ async def edit(editor: EditorClient, file: Path, old: str = "one", new: str = "O
 
 
 @asynccontextmanager
-async def asked_about_an_edit(
-    tmp_path: Path, file: Path
-) -> AsyncGenerator[tuple[EditorClient, Held, "asyncio.Task[Any]"]]:
+async def asked_about_an_edit(tmp_path: Path, file: Path) -> AsyncGenerator[tuple[EditorClient, Held, PendingCall]]:
     """An editor that is asked about an edit of "one" to "1"; it accepts when `unlock_and_close_later` is set."""
     async with editor_client(tmp_path, CONFIRM) as editor:
         held = editor.confirm = Held(answer({"outcome": "proceed_once"}))
