@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from fileops.core.library import EditError, execute, valid
 
-__version__ = "1.0.0"
+__version__ = "1.1.0"
 __all__ = ["EditError", "__version__", "execute", "valid"]
 
 

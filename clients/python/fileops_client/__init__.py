@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     __all__: list[str]
 
-__version__ = "1.0.0"
+__version__ = "1.1.0"
 
 
 def __getattr__(name: str) -> object:

@@ -156,7 +156,11 @@ REQUESTS: tuple[Request[Any], ...] = (
     Request("fileops/edit", wire.EditParams, with_additions(tools.edit), details="EditDetails"),
     Request("fileops/multiEdit", wire.MultiEditParams, with_additions(tools.multi_edit), details="EditDetails"),
     Request(
-        "fileops/editNotebook", wire.EditNotebookParams, with_additions(tools.edit_notebook), details="EditDetails"
+        "fileops/editNotebook",
+        wire.EditNotebookParams,
+        with_additions(tools.edit_notebook),
+        details="EditDetails",
+        since="1.1.0",
     ),
     Request("fileops/write", wire.WriteParams, with_additions(tools.write), details="EditDetails"),
     Request("fileops/applyChanges", ApplyChangesParams, with_additions(tools.apply_changes), details="ChangesDetails"),

@@ -100,7 +100,8 @@ def _standard_of_client() -> list[Message]:
             needs = "the option `code_lens`" if method == types.TEXT_DOCUMENT_CODE_LENS else ""
             listed.append(_request(method, params, _RESULTS[method], needs=needs))
         else:
-            listed.append(_notification(method, params))
+            since = "1.1.0" if method.startswith("notebookDocument/") else "1.0.0"
+            listed.append(_notification(method, params, since=since))
     return listed
 
 
@@ -108,8 +109,8 @@ def _request(method: str, params: Shape, result: Shape, **more: Any) -> Message:
     return Message(method=method, sender="client", kind="request", params=params, result=result, **more)
 
 
-def _notification(method: str, params: Shape) -> Message:
-    return Message(method=method, sender="client", kind="notification", params=params)
+def _notification(method: str, params: Shape, **more: Any) -> Message:
+    return Message(method=method, sender="client", kind="notification", params=params, **more)
 
 
 def _standard_of_server() -> list[Message]:
