@@ -63,7 +63,7 @@ def _call_ms(client: McpClient) -> float:
 
 
 def _attach(here: Place) -> None:
-    attachment = handshake.Attachment(version="0", protocol="lsp", role="agent", host="bench", cwd="/")
+    attachment = handshake.AttachRequest(version="0", protocol="lsp", role="agent", host="bench", cwd="/")
     with socket.socket(socket.AF_UNIX) as connection:
         connection.connect(str(here.socket))
         connection.sendall(handshake.attach_line(attachment))

@@ -41,7 +41,7 @@ from bench.measure import Row, interleaved
 from fileops.core.diagnostics import report as reports
 from fileops.core.diagnostics.report import Edits
 from fileops.languages.service import LanguageServers
-from fileops.model.diagnostics import DiagnosticsReport, FileChange, LanguageServerSetting
+from fileops.model.diagnostics import CommittedFile, DiagnosticsReport, LanguageServerSetting
 from fileops.model.edits import Splice
 from fileops.model.sessions import SessionName
 
@@ -187,7 +187,7 @@ def _replay_release(
 
 
 def _compared(servers: LanguageServers, setting: LanguageServerSetting, root: str, hunk: Hunk) -> DiagnosticsReport:
-    change = FileChange(
+    change = CommittedFile(
         path=hunk.path, given_path=hunk.path, before=hunk.before, after=hunk.after, splices=(hunk.splice,)
     )
     edits = Edits(changes=(change,), edit_ids=("1",), session_id=SessionName("replay"), severity="warning")

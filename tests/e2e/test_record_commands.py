@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from fileops.terminal.record_arguments import NotDone, last_undo
+from fileops.terminal.record_arguments import NothingDone, last_undo
 from fileops_client import FileOpsClient
 from support.daemon_process import FILEOPS, Place, place, place_of_test
 from support.patience import PATIENCE_S
@@ -331,7 +331,7 @@ async def test_redo_finds_the_last_undo_however_much_the_person_wrote_since(
         assert (await answer(shared, folder, "redo", "--yes"))["error"] is None
         assert await last_undo(editor, str(folder), n_at_once) == first["rewind_id"]
         assert (await answer(shared, folder, "redo", "--yes"))["error"] is None
-        with pytest.raises(NotDone, match="you have undone nothing here, or have redone it"):
+        with pytest.raises(NothingDone, match="you have undone nothing here, or have redone it"):
             await last_undo(editor, str(folder), n_at_once)
 
 

@@ -53,7 +53,7 @@ def say(made: Place, line: bytes) -> tuple[socket.socket, dict[str, object]]:
 
 
 def attach_line(**changes: object) -> bytes:
-    fields = handshake.Attachment(version="0.0.1", protocol="lsp", role="agent", host="probe", cwd="/")._asdict()
+    fields = handshake.AttachRequest(version="0.0.1", protocol="lsp", role="agent", host="probe", cwd="/")._asdict()
     return json.dumps({"fileops_attach": 1, **fields, **changes}).encode() + b"\n"
 
 

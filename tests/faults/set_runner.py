@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from fileops.fs.local.filesystem import LocalFileSystem
-from fileops.model.changes import Permissions, PlannedFile
+from fileops.model.changes import FilePlan, Permissions
 from fileops.model.edits import Splice
 from fileops.model.files import Committed
 
@@ -48,17 +48,17 @@ class Hooks:
         pass
 
 
-def planned(fs: LocalFileSystem, folder: str) -> list[PlannedFile]:
+def planned(fs: LocalFileSystem, folder: str) -> list[FilePlan]:
     """Two edits, a deletion, a rename to another folder, one with another text, one new mode, one creation."""
     read = {name: fs.read(f"{folder}/{name}") for name in (*BEFORE, "made/below/f")}
     return [
-        PlannedFile(snapshot=read["a"], splices=(Splice(0, 4, b"TEXT"),)),
-        PlannedFile(snapshot=read["b"], removes=True),
-        PlannedFile(snapshot=read["c"], new_path=f"{folder}/inner/c"),
-        PlannedFile(snapshot=read["inner/d"], splices=(Splice(0, 4, b"TEXT"),)),
-        PlannedFile(snapshot=read["inner/e"], new_path=f"{folder}/e", splices=(Splice(0, 1, b"E"),)),
-        PlannedFile(snapshot=read["inner/program"], permissions=Permissions(becomes_executable=True)),
-        PlannedFile(snapshot=read["made/below/f"], splices=(Splice(0, 0, b"new\n"),)),
+        FilePlan(snapshot=read["a"], splices=(Splice(0, 4, b"TEXT"),)),
+        FilePlan(snapshot=read["b"], removes=True),
+        FilePlan(snapshot=read["c"], new_path=f"{folder}/inner/c"),
+        FilePlan(snapshot=read["inner/d"], splices=(Splice(0, 4, b"TEXT"),)),
+        FilePlan(snapshot=read["inner/e"], new_path=f"{folder}/e", splices=(Splice(0, 1, b"E"),)),
+        FilePlan(snapshot=read["inner/program"], permissions=Permissions(becomes_executable=True)),
+        FilePlan(snapshot=read["made/below/f"], splices=(Splice(0, 0, b"new\n"),)),
     ]
 
 
@@ -98,13 +98,13 @@ def replace_many(folder: str, state: str) -> None:
     """Replace all files of a folder in one set."""
     fs = LocalFileSystem(state_folder=state)
     read = [fs.read(f"{folder}/{name}") for name in os.listdir(folder)]
-    files = [PlannedFile(snapshot=snapshot, splices=(Splice(0, 3, b"new"),)) for snapshot in read]
+    files = [FilePlan(snapshot=snapshot, splices=(Splice(0, 3, b"new"),)) for snapshot in read]
     fs.replace_set(SET_ID, files, Hooks())
 
 
 def main() -> None:
     folder, state = sys.argv[1:]
-    fs, files = LocalFileSystem(state_folder=state), list[PlannedFile]()
+    fs, files = LocalFileSystem(state_folder=state), list[FilePlan]()
     for line in sys.stdin:
         match line.strip():
             case "prepare":

@@ -282,10 +282,10 @@ def test_sigterm_with_an_edit_in_flight_finishes_or_refuses_it(
 def status_or_end(here: Place) -> str:
     """What a client that attaches now is answered."""
     from fileops.attach.address import find_address
-    from fileops.attach.handshake import Attachment, attach_line
+    from fileops.attach.handshake import AttachRequest, attach_line
     from fileops.attach.starter import NotAttached, ask
 
-    line = attach_line(Attachment(version="0", protocol="lsp", role="agent", host="probe", cwd="/"))
+    line = attach_line(AttachRequest(version="0", protocol="lsp", role="agent", host="probe", cwd="/"))
     try:
         attached_now = ask(find_address(str(here.socket), {}), line, 2.0)
     except NotAttached:

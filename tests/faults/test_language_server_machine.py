@@ -20,7 +20,7 @@ from fileops.core.diagnostics.places import places_of
 from fileops.core.diagnostics.report import Edits
 from fileops.languages import comparison, pool
 from fileops.languages.service import LanguageServers
-from fileops.model.diagnostics import DiagnosticsReport, FileChange, Formatted, LanguageServerSetting
+from fileops.model.diagnostics import CommittedFile, DiagnosticsReport, Formatted, LanguageServerSetting
 from fileops.model.edits import Splice
 from fileops.model.sessions import SessionName
 from support import scripted_language_server
@@ -76,7 +76,7 @@ class Servers(RuleBasedStateMachine):
         Path(path).write_text(after)
         self.texts[name] = after
         self.n_edits += 1
-        change = FileChange(
+        change = CommittedFile(
             path=path, given_path=path, before=before.encode(), after=after.encode(),
             splices=(Splice(0, len(before), after.encode()),),
         )  # fmt: skip

@@ -20,7 +20,7 @@ from fileops.core.diagnostics.places import places_of
 from fileops.core.diagnostics.report import Edits
 from fileops.languages import comparison, language_server, pool
 from fileops.languages.service import LanguageServers
-from fileops.model.diagnostics import DiagnosticsReport, FileChange, LanguageServerSetting
+from fileops.model.diagnostics import CommittedFile, DiagnosticsReport, LanguageServerSetting
 from fileops.model.edits import Splice
 from fileops.model.sessions import SessionName
 from support import scripted_language_server
@@ -51,7 +51,9 @@ class Project:
         pathlib.Path(path).write_text(after, encoding="utf-8")
         self.n_edits += 1
         splice = Splice(0, len(before.encode()), after.encode())
-        change = FileChange(path=path, given_path=name, before=before.encode(), after=after.encode(), splices=(splice,))
+        change = CommittedFile(
+            path=path, given_path=name, before=before.encode(), after=after.encode(), splices=(splice,)
+        )
         edits = Edits(changes=(change,), edit_ids=(str(self.n_edits),), session_id=SessionName("s"), severity="warning")
         report = self.servers.compare(edits, (self.root,), (setting,), lambda _: True)
         assert report is not None
@@ -395,7 +397,7 @@ def test_late_push_corrects_what_counted_as_settled(project: Project) -> None:
 
 
 def test_no_server_is_started_for_a_file_that_none_checks(project: Project) -> None:
-    change = FileChange(path=f"{project.root}/a.py", given_path="a.py", before=b"", after=b"", splices=())
+    change = CommittedFile(path=f"{project.root}/a.py", given_path="a.py", before=b"", after=b"", splices=())
     edits = Edits(changes=(change,), edit_ids=("1",), session_id=SessionName("s"), severity="warning")
     assert project.servers.compare(edits, (project.root,), (project.setting(),), lambda _: True) is None
     assert project.servers.compare(edits, ("/elsewhere",), (project.setting(),), lambda _: True) is None

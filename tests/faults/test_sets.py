@@ -21,7 +21,7 @@ from faults.injection import IS_COMPLETE, Action, Shim, Spot
 from faults.set_runner import AFTER, BEFORE, Hooks, contents, write_all
 from fileops.fs.local import filesystem
 from fileops.fs.local.filesystem import LocalFileSystem
-from fileops.model.changes import PlannedFile
+from fileops.model.changes import FilePlan
 from fileops.model.edits import Splice
 from fileops.model.internal_errors import Stale
 from fileops.platform.locks import wait_for_writers
@@ -235,7 +235,7 @@ def test_sets_of_two_daemons_over_the_same_files_lose_nothing(folder: str, tmp_p
         while n_made < n_sets:
             read = [fs.read(path) for path in order]
             files = [
-                PlannedFile(
+                FilePlan(
                     snapshot=snapshot,
                     splices=(Splice(0, len(snapshot.data), str(int(snapshot.data) + 1).encode()),),
                 )
@@ -276,7 +276,7 @@ def test_reader_in_another_daemon_sees_no_mixture(folder: str, tmp_path: Path, m
         for number in range(1, n_sets + 1):
             read = [fs.read(name) for name in names]
             files = [
-                PlannedFile(snapshot=snapshot, splices=(Splice(0, len(snapshot.data), str(number).encode()),))
+                FilePlan(snapshot=snapshot, splices=(Splice(0, len(snapshot.data), str(number).encode()),))
                 for snapshot in read
             ]
             fs.replace_set(f"set{number}", files, Hooks())

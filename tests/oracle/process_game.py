@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Literal
 from unittest import mock
 
-from fileops.attach.handshake import Attachment, attach_line
+from fileops.attach.handshake import AttachRequest, attach_line
 from fileops.rpc.standard_io import Ended
 from oracle import record_game
 from oracle.game import Step
@@ -82,7 +82,7 @@ class _DaemonProcess:
 
     async def _connected(self, role: Literal["editor", "agent"], host: str, session: str | None) -> LspClient:
         reader, writer = await asyncio.open_unix_connection(str(self._place.socket), limit=64 << 20)
-        attachment = Attachment(
+        attachment = AttachRequest(
             version="0", protocol="lsp", role=role, host=host, cwd="/", session=session, pid=os.getpid()
         )
         writer.write(attach_line(attachment))

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from fileops.attach.handshake import Attachment
+from fileops.attach.handshake import AttachRequest
 from fileops.compose.daemon import SharedDaemonState
 from fileops.rpc.session import StreamSession
 from fileops.rpc.standard_io import Ended
@@ -285,7 +285,7 @@ class SharedDaemon:
         hints: Mapping[str, object] | None = None,
         umask: int | None = None,
     ) -> LspClient:
-        attachment = Attachment(
+        attachment = AttachRequest(
             version="0",
             protocol="lsp",
             role=role,
@@ -306,7 +306,7 @@ class SharedDaemon:
         hints: Mapping[str, object] | None = None,
         **options: object,
     ) -> McpHost:
-        attachment = Attachment(
+        attachment = AttachRequest(
             version="0",
             protocol="mcp",
             role="agent",
@@ -345,7 +345,7 @@ class SharedDaemon:
         return client
 
     async def _connect(
-        self, attachment: Attachment
+        self, attachment: AttachRequest
     ) -> tuple[StreamSession, asyncio.StreamReader, asyncio.StreamWriter]:
         self._n[attachment.host] = n = self._n.get(attachment.host, 0) + 1
         ours, theirs = socket.socketpair()

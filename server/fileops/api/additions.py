@@ -11,7 +11,7 @@ from fileops.core.presentation.notices import SAME_CALL, notice_text, rebased_te
 from fileops.core.presentation.problems import problems_text
 from fileops.core.presentation.suggestion_texts import NO_SUGGESTIONS, SuggestionTexts
 from fileops.model.diagnostics import DiagnosticsReport
-from fileops.model.results import EditResult, Notice, Notices
+from fileops.model.results import ChangeNotice, EditResult, Notices
 from fileops.model.settings import Settings
 from fileops.wire.types import ToolResult
 
@@ -43,7 +43,7 @@ class Additions(Struct, frozen=True, kw_only=True):
     can_repeat: bool = False
 
     @property
-    def listed(self) -> Sequence[Notice]:
+    def listed(self) -> Sequence[ChangeNotice]:
         """The notices, without that of the change over which the edit was applied."""
         about, others = self.notices.about, self.notices.others
         return others if about is None or self.is_rebased else (about, *others)
@@ -163,7 +163,7 @@ async def _notices(service: "FileOps", answer: "ToolAnswer", *, is_whole: bool, 
     return service.names.shown_notices(found)
 
 
-def _wire(notice: Notice) -> "NoticeDetails":
+def _wire(notice: ChangeNotice) -> "NoticeDetails":
     return {
         "file_path": notice.file_path,
         "changed_by": notice.changed_by,

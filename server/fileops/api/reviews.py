@@ -19,7 +19,7 @@ from fileops.model.approval import (
     SomeFiles,
 )
 from fileops.model.errors import FileOpsError
-from fileops.model.review import ClosedReview, Decider
+from fileops.model.review import Decider, EndedReview
 from fileops.rpc.decode import InvalidParams
 from fileops.service.hub.names import SessionNames
 from fileops.service.review.client import PersonReviews, fault_of_text
@@ -256,7 +256,7 @@ def _file_of(question: ApprovalRequest, *, with_texts: bool) -> wire.ReviewFile:
 
 
 def did_change_params(
-    opened: Sequence[WaitingReview], closed: Sequence[ClosedReview], names: SessionNames
+    opened: Sequence[WaitingReview], closed: Sequence[EndedReview], names: SessionNames
 ) -> wire.DidChangeReviewsParams:
     return wire.DidChangeReviewsParams(
         opened=[review_of(review, names) for review in opened],

@@ -9,7 +9,7 @@ from fileops import __version__
 from fileops.attach.address import Address, AttachRefused, find_address
 from fileops.attach.handshake import (
     HOST_MARKERS,
-    Attachment,
+    AttachRequest,
     Protocol,
     Role,
     attach_line,
@@ -49,9 +49,9 @@ def attachment_here(
     roots: Sequence[str] = (),
     session: str | None = None,
     options: Mapping[str, object] | None = None,
-) -> Attachment:
+) -> AttachRequest:
     """Describe this process. Args: host: the name of the agent's or editor's program; None to find it out."""
-    return Attachment(
+    return AttachRequest(
         version=__version__,
         protocol=protocol,
         role=role,
@@ -66,7 +66,7 @@ def attachment_here(
     )
 
 
-def serve_attached(attachment: Attachment, socket_path: str | None) -> int:
+def serve_attached(attachment: AttachRequest, socket_path: str | None) -> int:
     """Serve LSP on stdin and stdout; return the exit status. Raises: NotAttached; nothing has been read then."""
     try:
         address, attached = _attached(attachment, socket_path)
@@ -86,7 +86,7 @@ def serve_attached(attachment: Attachment, socket_path: str | None) -> int:
         return LOST
 
 
-def serve_mcp_attached(attachment: Attachment, socket_path: str | None) -> int:
+def serve_mcp_attached(attachment: AttachRequest, socket_path: str | None) -> int:
     """Serve MCP on stdin and stdout; return the exit status. Raises: NotAttached; nothing has been read then."""
     from fileops.attach.mcp_pump import McpTraffic
 
@@ -112,7 +112,7 @@ def serve_mcp_attached(attachment: Attachment, socket_path: str | None) -> int:
         return LOST
 
 
-def _attached(attachment: Attachment, socket_path: str | None) -> tuple[Address, Attached]:
+def _attached(attachment: AttachRequest, socket_path: str | None) -> tuple[Address, Attached]:
     """Attach, and start a daemon if none runs. Raises: AttachRefused, NotAttached."""
     for fd, name in ((STDIN, "stdin"), (STDOUT, "stdout")):
         try:

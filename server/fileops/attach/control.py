@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import Any
 
 from fileops.attach.address import Address, AttachRefused, find_address
-from fileops.attach.handshake import MAX_ANSWER_BYTES, Answer, control_line
+from fileops.attach.handshake import MAX_ANSWER_BYTES, DaemonAnswer, control_line
 from fileops.attach.starter import NotAttached, ask, attach, connected, is_served, listening_pid
 
 _WHY_PRIVATE = {  # by the reason of a refusal
@@ -110,7 +110,7 @@ def detach(socket_path: str | None, idle_s: float, options: Sequence[str] = ()) 
     return 0 if attached.answer.is_ok else _failed(attached.answer.message)
 
 
-def _answer(address: Address, line: bytes) -> Answer | None:
+def _answer(address: Address, line: bytes) -> DaemonAnswer | None:
     """Return the daemon's answer; None if no daemon runs. Raises: NotAttached, AttachRefused."""
     attached = ask(address, line, ANSWER_S)
     if attached is None:

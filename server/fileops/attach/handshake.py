@@ -51,7 +51,7 @@ class AttachMismatch(Exception):
         self.about = about
 
 
-class Attachment(NamedTuple):
+class AttachRequest(NamedTuple):
     """Who attaches, as the first line says.
 
     version: of the client's fileops-server. host: the agent's or editor's program, `[a-z0-9-]`. cwd, roots: absolute
@@ -86,7 +86,7 @@ class ControlRequest(NamedTuple):
 # --- the client's line --------------------------------------------------------------------------------------------
 
 
-def attach_line(attachment: Attachment) -> bytes:
+def attach_line(attachment: AttachRequest) -> bytes:
     return _line({"fileops_attach": ATTACH, **attachment._asdict()})
 
 
@@ -96,7 +96,7 @@ def control_line(command: Command, **params: object) -> bytes:
     )
 
 
-def parse_request(line: bytes) -> Attachment | ControlRequest:
+def parse_request(line: bytes) -> AttachRequest | ControlRequest:
     """Parse the client's line. Unknown keys are ignored. Raises: BadRequest, AttachMismatch."""
     request = _parsed(line)
     if request is None or "fileops_attach" not in request:
@@ -107,7 +107,7 @@ def parse_request(line: bytes) -> Attachment | ControlRequest:
         keys = ("host", "role", "protocol", "version")
         raise AttachMismatch({key: str(request.get(key, ""))[:MAX_HOST_CHARS] for key in keys})
     pid, session = request.get("pid"), request.get("session")
-    return Attachment(
+    return AttachRequest(
         version=_version(request),
         protocol=_choice(request, "protocol", PROTOCOLS),
         role=_choice(request, "role", ROLES),
@@ -163,7 +163,7 @@ def hints_of(environ: Mapping[str, str]) -> dict[str, object]:
 # --- the daemon's line --------------------------------------------------------------------------------------------
 
 
-class Answer(NamedTuple):
+class DaemonAnswer(NamedTuple):
     """The daemon's line. A newer daemon may have further reasons and keys."""
 
     fields: Mapping[str, Any]
@@ -202,12 +202,12 @@ def refusal_line(reason: Reason, message: str, *, ends_soon: bool = False) -> by
     return _line({"ok": False, "reason": reason, "message": message, "attach": [ATTACH], "ends_soon": ends_soon})
 
 
-def parse_answer(line: bytes) -> Answer:
+def parse_answer(line: bytes) -> DaemonAnswer:
     """Parse the daemon's line. Raises: BadRequest."""
     answer = _parsed(line)
     if answer is None or not isinstance(answer.get("ok"), bool):
         raise BadRequest("the daemon's first line is not an answer")
-    return Answer(answer)
+    return DaemonAnswer(answer)
 
 
 # --- JSON ---------------------------------------------------------------------------------------------------------

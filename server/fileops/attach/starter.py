@@ -20,7 +20,7 @@ from functools import partial
 from typing import NamedTuple
 
 from fileops.attach.address import Address, AttachRefused, require_private_folder
-from fileops.attach.handshake import MAX_ANSWER_BYTES, Answer, BadRequest, control_line, parse_answer
+from fileops.attach.handshake import MAX_ANSWER_BYTES, BadRequest, DaemonAnswer, control_line, parse_answer
 
 LISTENING = 3  # SD_LISTEN_FDS_START: the descriptor of the daemon's inherited socket
 BACKLOG = 256  # starters that wait for the daemon's first turn
@@ -56,7 +56,7 @@ class Attached(NamedTuple):
     """A connection. answer: may be a refusal. n_bytes after the daemon's line are still in the socket."""
 
     connection: socket.socket
-    answer: Answer
+    answer: DaemonAnswer
 
 
 def attach(

@@ -7,7 +7,7 @@ import os
 from typing import TYPE_CHECKING
 
 from fileops import __version__
-from fileops.attach.handshake import Attachment
+from fileops.attach.handshake import AttachRequest
 from fileops.compose.state import DaemonState, Hub
 from fileops.core.presentation.notices import notice_text
 from fileops.core.presentation.problems import problems_text
@@ -30,15 +30,15 @@ if TYPE_CHECKING:
 MAX_UNREAD_BYTES = 64 << 20  # for one client of several: twice the limit that stops its requests
 
 
-def attachment_of_only_client() -> "Attachment":
+def attachment_of_only_client() -> "AttachRequest":
     """Return what a private daemon's LSP client would have said to attach to a shared one: it has a user."""
-    return Attachment(version=__version__, protocol="lsp", role="editor", host="", cwd="", pid=os.getppid())
+    return AttachRequest(version=__version__, protocol="lsp", role="editor", host="", cwd="", pid=os.getppid())
 
 
 class ClientConnection:
     """One client. name: of the connection, never used twice; "" in a private daemon."""
 
-    def __init__(self, state: DaemonState, attachment: "Attachment", name: str = "") -> None:
+    def __init__(self, state: DaemonState, attachment: "AttachRequest", name: str = "") -> None:
         self._state = state
         self._attachment = attachment
         self._name = name

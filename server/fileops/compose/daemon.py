@@ -24,7 +24,7 @@ from fileops.service.hub.names import agent_name, base_of
 from fileops.service.session_work import WorkingSession
 
 if TYPE_CHECKING:
-    from fileops.attach.handshake import Attachment, Hook
+    from fileops.attach.handshake import AttachRequest, Hook
     from fileops.daemon.process import DaemonOptions
     from fileops.rpc.session import StreamSession
 
@@ -82,7 +82,9 @@ class SharedDaemonState(DaemonState):
     def hub(self) -> Hub:
         return self._hub
 
-    def open_session(self, attachment: "Attachment", name: str, for_reading: int, for_writing: int) -> "StreamSession":
+    def open_session(
+        self, attachment: "AttachRequest", name: str, for_reading: int, for_writing: int
+    ) -> "StreamSession":
         """See SharedService. Args: name: of the connection, never used twice."""
         import msgspec
 

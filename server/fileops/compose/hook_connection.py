@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from fileops import __version__
-from fileops.attach.handshake import Attachment
+from fileops.attach.handshake import AttachRequest
 from fileops.compose.client_connection import ClientConnection
 from fileops.compose.recording import record_folders
 from fileops.model.diagnostics import LanguageServerSetting
@@ -59,7 +59,7 @@ class HookConnection(ClientConnection):
         language_servers: which the user lets the daemon start.
         """
         self._subagent = subagent
-        attachment = Attachment(
+        attachment = AttachRequest(
             version=__version__, protocol="mcp", role="agent", host=host, cwd=cwd, roots=(cwd,), pid=pid
         )
         super().__init__(state, attachment, name)

@@ -39,7 +39,7 @@ from fileops.service.hub.routing import EventView
 from fileops.service.review.client import NoHost, PersonReviews
 
 if TYPE_CHECKING:
-    from fileops.attach.handshake import Attachment
+    from fileops.attach.handshake import AttachRequest
     from fileops.lsp.client import Client
     from fileops.lsp.server import ClientContext
     from fileops.model.settings import Ask
@@ -54,7 +54,7 @@ class LspConnection(ClientConnection):
     _view: "ReviewingClient | None" = None
     _client: "Client | None" = None  # of an editor, from `initialize` on
 
-    def __init__(self, state: DaemonState, attachment: "Attachment", name: str = "") -> None:
+    def __init__(self, state: DaemonState, attachment: "AttachRequest", name: str = "") -> None:
         super().__init__(state, attachment, name)
         # For as long as they all live: a shell may end before what it has started.
         self._ancestors = ancestors_of(attachment.pid, MAX_ANCESTORS_OF_COMMANDS) if state.hub is not None else []

@@ -4,7 +4,7 @@ import gc
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from fileops.attach.handshake import Attachment
+    from fileops.attach.handshake import AttachRequest
     from fileops.rpc.standard_io import ServedSession
 
 
@@ -25,7 +25,7 @@ def serve(notice: str | None = None) -> int:
     return serve_standard_io(session)
 
 
-def serve_mcp(attachment: "Attachment", notice: str | None = None) -> int:
+def serve_mcp(attachment: "AttachRequest", notice: str | None = None) -> int:
     """Serve one MCP client; return the exit status. Args: notice: given to the client's model."""
     gc.disable()  # as in `serve`
     from fileops.compose.mcp_connection import McpConnection

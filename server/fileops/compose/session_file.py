@@ -33,7 +33,7 @@ def default_file() -> str:
     return os.path.join(base, "fileops-server", "sessions")
 
 
-class SessionFile(KnownNames):
+class NamesInFile(KnownNames):
     def __init__(self, file: str) -> None:
         super().__init__()
         self._file = file
@@ -54,7 +54,7 @@ class SessionFile(KnownNames):
             if self._n_read_bytes == 0:
                 os.write(fd, _line("", repr(self.since)))
             is_new = session_id not in self.labels
-            label = super(SessionFile, self).claim(session_id, choose)
+            label = super(NamesInFile, self).claim(session_id, choose)
             if is_new:
                 os.write(fd, _line(session_id, label))
                 if len(self.labels) > MAX_NAMES:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 from msgspec.structs import replace
 
 from fileops.compose import ask_file, files, recording, session_file
-from fileops.compose.session_file import SessionFile
+from fileops.compose.session_file import NamesInFile
 from fileops.concurrency import shares
 from fileops.fs.local.filesystem import LocalFileSystem
 from fileops.fs.overlay.filesystem import OverlayFileSystem
@@ -196,7 +196,7 @@ class Hub:
         self.router = EventRouter()
         self.editors = AskedEditors(AskSwitch(ask_file.read(ask_file.default_file())))
         self.editor_globs = EditorGlobs()
-        self.sessions = SessionRegistry(names=SessionFile(session_file.default_file()))
+        self.sessions = SessionRegistry(names=NamesInFile(session_file.default_file()))
         self.connections: dict[str, HubConnection] = {}
         self.recorded = RecordFeed()
         self.unkept = UnkeptFeed()

@@ -38,12 +38,12 @@ class NeedsShare(BaseException):
         self.share = share
 
 
-class _Here(threading.local):
+class _ThreadShares(threading.local):
     allowed: frozenset[Share] | None = None  # None: this thread may wait for all of them
     full: frozenset[Share] = LOCAL
 
 
-_here = _Here()
+_here = _ThreadShares()
 
 
 def require(share: Share, refusal: Callable[[], FileOpsError]) -> None:

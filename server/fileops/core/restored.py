@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from fileops.core.diff.contents import MAX_REFINED_BYTES, is_blank, is_of_word, splices_between, words_of
 from fileops.core.text import line_start, newline_of
-from fileops.model.edits import Span, Splice
+from fileops.model.edits import ByteSpan, Splice
 from fileops.model.files import TextFormat
 
 
@@ -41,11 +41,11 @@ class Restored:
         )
         shifts = accumulate((len(splice.new) - splice.end + splice.start for splice in wanted), initial=0)
         self._places = {
-            splice: Span(splice.start + shift, splice.start + shift + len(splice.new))
+            splice: ByteSpan(splice.start + shift, splice.start + shift + len(splice.new))
             for splice, shift in zip(wanted, shifts, strict=False)
         }
 
-    def has_some_of(self, splice: Splice, place: Span, *, spans_lines: bool) -> bool:
+    def has_some_of(self, splice: Splice, place: ByteSpan, *, spans_lines: bool) -> bool:
         """Return whether the user has typed part of the splice's text next to its place.
 
         Signs count only directly beside the place, words even beyond signs. A text of whitespace must be there
@@ -63,7 +63,7 @@ class Restored:
             if spans_lines or not (typed.is_insertion and self._is_lines(typed))
         )
 
-    def _near(self, place: Span, is_between: Callable[[bytes], bool]) -> Sequence[Typed]:
+    def _near(self, place: ByteSpan, is_between: Callable[[bytes], bool]) -> Sequence[Typed]:
         """Return what the user typed at the place, and what only such characters separate from it."""
         near = self._beyond(place, is_between)
         first = last = bisect_left(self._typed_ends, near.start)
@@ -74,7 +74,7 @@ class Restored:
                 typed, first = self._typed[first - 1], first - 1
             else:
                 return self._typed[first:last]
-            near = self._beyond(Span(min(near.start, typed.start), max(near.end, typed.end)), is_between)
+            near = self._beyond(ByteSpan(min(near.start, typed.start), max(near.end, typed.end)), is_between)
 
     def _shares(self, splice: Splice, typed: Typed, *, spans_lines: bool) -> bool:
         text = self._present[typed.start : typed.end]
@@ -102,7 +102,7 @@ class Restored:
         touches = n < len(self._differences) and self._differences[n].start <= place.end
         return splice.start == splice.end and not touches
 
-    def _kept(self, splice: Splice) -> Iterator[Span]:
+    def _kept(self, splice: Splice) -> Iterator[ByteSpan]:
         """Yield the places in present of the parts that target and present share."""
         place = self._places[splice]
         at, n = place.start, bisect_right(self._ends, place.start)
@@ -110,7 +110,7 @@ class Restored:
             change = self._differences[n] if n < len(self._differences) else None
             stop = place.end if change is None else min(max(change.start, at), place.end)
             if at < stop:
-                yield Span(at + self._growth[n], stop + self._growth[n])
+                yield ByteSpan(at + self._growth[n], stop + self._growth[n])
             if change is None:
                 return
             at, n = max(at, change.end), n + 1
@@ -119,13 +119,13 @@ class Restored:
         begins = line_start(self._present, self._fmt, place.start) == place.start or place.start <= len(self._fmt.bom)
         return begins and self._present[place.start : place.end].endswith(newline_of(self._fmt))
 
-    def _beyond(self, place: Span, is_between: Callable[[bytes], bool]) -> Span:
+    def _beyond(self, place: ByteSpan, is_between: Callable[[bytes], bool]) -> ByteSpan:
         unit, start, end = self._fmt.unit_bytes, place.start, place.end
         while start - unit >= len(self._fmt.bom) and is_between(self._present[start - unit : start]):
             start -= unit
         while end < len(self._present) and is_between(self._present[end : end + unit]):
             end += unit
-        return Span(start, end)
+        return ByteSpan(start, end)
 
     def _is_blank(self, data: bytes) -> bool:
         return is_blank(data, self._fmt)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct
 
-from fileops.attach.handshake import Attachment
+from fileops.attach.handshake import AttachRequest
 from fileops.daemon.peer import PeerProcess
 from fileops.rpc.standard_io import ServedSession
 
@@ -25,7 +25,7 @@ class AttachedClient(Struct):
     """One attached client. session: None until its first line was answered."""
 
     name: str
-    attachment: Attachment
+    attachment: AttachRequest
     peer: PeerProcess
     session: ServedSession | None = None
 
@@ -59,7 +59,7 @@ class Connections:
     def is_full(self) -> bool:
         return len(self._clients) >= MAX_CONNECTIONS
 
-    def enter(self, attachment: Attachment, peer: PeerProcess) -> AttachedClient:
+    def enter(self, attachment: AttachRequest, peer: PeerProcess) -> AttachedClient:
         """Name a new client. A name is not used twice: the history and other sessions may still mention it."""
         self._numbers[attachment.host] += 1
         suffix = f"-{self._numbers[attachment.host]}"
@@ -106,7 +106,7 @@ class Connections:
         return [{**refused.about, "pid": refused.pid, "reason": refused.reason} for refused in self._refused.values()]
 
 
-def described(attachment: Attachment) -> dict[str, str]:
+def described(attachment: AttachRequest) -> dict[str, str]:
     return {
         "host": attachment.host,
         "role": attachment.role,

@@ -22,8 +22,8 @@ from fileops.attach.handshake import (
     LINE_S,
     MAX_ANSWER_BYTES,
     MAX_LINE_BYTES,
-    Attachment,
     AttachMismatch,
+    AttachRequest,
     BadRequest,
     ControlRequest,
     Reason,
@@ -225,18 +225,18 @@ class Listener:
             return await send(connection, refusal_line("attach", _MESSAGES["attach"]))
         except BadRequest as fault:
             return await send(connection, refusal_line("bad", f"The first line is not a request to attach: {fault}."))
-        if refusal is None and isinstance(request, Attachment):
+        if refusal is None and isinstance(request, AttachRequest):
             refusal = "retiring" if self._is_retiring else "full" if self._connections.is_full else None
         if refusal is not None:
-            if isinstance(request, Attachment) and refusal != "retiring":
+            if isinstance(request, AttachRequest) and refusal != "retiring":
                 self._connections.note_refused(described(request), peer, refusal)
             return await send(connection, refusal_line(refusal, _MESSAGES[refusal], ends_soon=self._is_ending))
-        if isinstance(request, Attachment) and has_hung_up(connection):  # the daemon hung, and serves nothing here
+        if isinstance(request, AttachRequest) and has_hung_up(connection):  # the daemon hung, and serves nothing here
             return self._connections.note_refused(described(request), peer, "silent")
         match request:
             case ControlRequest():
                 return await self._control(connection, request, peer)
-            case Attachment():
+            case AttachRequest():
                 return await self._serve_session(connection, self._connections.enter(request, peer))
             case _:
                 assert_never(request)

@@ -3,14 +3,14 @@
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from fileops.attach.handshake import Attachment, Hook
+from fileops.attach.handshake import AttachRequest, Hook
 from fileops.rpc.standard_io import ServedSession
 
 
 class SharedService(Protocol):
     """What the clients share. Belongs to the event loop, except `close`."""
 
-    def open_session(self, attachment: Attachment, name: str, for_reading: int, for_writing: int) -> ServedSession:
+    def open_session(self, attachment: AttachRequest, name: str, for_reading: int, for_writing: int) -> ServedSession:
         """Create what serves one client over these descriptors. Raises: BadRequest, if its options cannot be served."""
         ...
 

@@ -18,7 +18,7 @@ from fileops.core.roots import folder_of
 from fileops.fs.names import require_possible
 from fileops.fs.os_errors import at_path
 from fileops.fs.streams import BytesStream
-from fileops.model.changes import Permissions, PlannedFile
+from fileops.model.changes import FilePlan, Permissions
 from fileops.model.edits import Splice
 from fileops.model.errors import AlreadyExists, FileMissing, IoFailure, IsDirectory, NotAbsolute, PermissionRefused
 from fileops.model.files import CommitReport, Committed, Snapshot, Stamp
@@ -130,7 +130,7 @@ class MemoryFileSystem:
         return self._committing(snapshot, hooks, lambda: self._write(snapshot, splices))
 
     def replace_set(
-        self, set_id: str, files: Sequence[PlannedFile], hooks: SetHooks, *, is_strict: bool = True
+        self, set_id: str, files: Sequence[FilePlan], hooks: SetHooks, *, is_strict: bool = True
     ) -> tuple[Committed, ...]:
         del set_id, is_strict
         with self._guard:
@@ -144,7 +144,7 @@ class MemoryFileSystem:
             hooks.after(committed)
             return committed
 
-    def _write_planned(self, file: PlannedFile) -> Committed:
+    def _write_planned(self, file: FilePlan) -> Committed:
         snapshot, data = file.snapshot, core_splices.apply(file.snapshot.data, file.splices)
         if file.removes:
             return self._delete(snapshot.path)

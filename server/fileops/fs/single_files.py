@@ -13,20 +13,20 @@ from msgspec.structs import replace
 
 from fileops.core.splices import apply
 from fileops.fs.os_errors import at_path
-from fileops.model.changes import Permissions, PlannedFile
+from fileops.model.changes import FilePlan, Permissions
 from fileops.model.edits import Splice
 from fileops.model.errors import FileOpsError, SetConflict, SetUnsupported
 from fileops.model.files import Committed
 from fileops.model.internal_errors import PathMoved, Stale
 from fileops.ports import CommitHooks, FileSystem, SetHooks
 
-CommitSet = Callable[[Sequence[PlannedFile], SetHooks], tuple[Committed, ...]]
+CommitSet = Callable[[Sequence[FilePlan], SetHooks], tuple[Committed, ...]]
 
 
 def commit_with_singles(
     fs: FileSystem,
     set_id: str,
-    files: Sequence[PlannedFile],
+    files: Sequence[FilePlan],
     singles: Iterable[str],
     commit_set: CommitSet,
     hooks: SetHooks,
@@ -50,7 +50,7 @@ def commit_with_singles(
 def _commit(
     fs: FileSystem,
     set_id: str,
-    files: Sequence[PlannedFile],
+    files: Sequence[FilePlan],
     singles: set[str],
     commit_set: CommitSet,
     hooks: "_BegunOnce",
@@ -59,7 +59,7 @@ def _commit(
     together = [file for file in files if file.snapshot.path not in singles]
     if not alone:
         return commit_set(together, hooks)
-    made: list[tuple[PlannedFile, Committed]] = []
+    made: list[tuple[FilePlan, Committed]] = []
 
     def before() -> None:
         hooks.before()
@@ -91,7 +91,7 @@ def _commit(
     return in_order(())
 
 
-def _in_writing_order(files: Sequence[PlannedFile]) -> list[PlannedFile]:
+def _in_writing_order(files: Sequence[FilePlan]) -> list[FilePlan]:
     """Removals come last, because a removed file gets another inode if it has to be made again.
 
     A removal of one of several names of a file that is written comes before that: the name's text would change with it.
@@ -100,13 +100,13 @@ def _in_writing_order(files: Sequence[PlannedFile]) -> list[PlannedFile]:
     return sorted(files, key=lambda file: (file.removes and _inode_of(file) not in written, not file.removes))
 
 
-def _inode_of(file: PlannedFile) -> tuple[int, int] | None:
+def _inode_of(file: FilePlan) -> tuple[int, int] | None:
     stamp = file.snapshot.stamp
     return None if stamp is None or stamp.n_links < 2 else (stamp.dev, stamp.ino)
 
 
 def _written_under_another_name(
-    fs: FileSystem, file: PlannedFile, made: Sequence[tuple[PlannedFile, Committed]]
+    fs: FileSystem, file: FilePlan, made: Sequence[tuple[FilePlan, Committed]]
 ) -> Committed | None:
     """Return the outcome for a further name of a file that was just written with this text; None for another file."""
     inode = _inode_of(file)
@@ -120,7 +120,7 @@ def _written_under_another_name(
     return None
 
 
-def _write(fs: FileSystem, file: PlannedFile, hooks: CommitHooks) -> Committed:
+def _write(fs: FileSystem, file: FilePlan, hooks: CommitHooks) -> Committed:
     if file.new_path is not None or (file.permissions is not None and file.snapshot.exists and not file.removes):
         raise SetUnsupported(reason=f"{file.snapshot.path} can only be written in place")
     if file.removes:
@@ -128,13 +128,13 @@ def _write(fs: FileSystem, file: PlannedFile, hooks: CommitHooks) -> Committed:
     return fs.replace(file.snapshot, file.splices, hooks)
 
 
-def _rehearse(fs: FileSystem, file: PlannedFile, hooks: SetHooks) -> None:
+def _rehearse(fs: FileSystem, file: FilePlan, hooks: SetHooks) -> None:
     """Write the file up to the last moment before its commit, so that most refusals come before anything is written."""
     with suppress(_RehearsedError):
         _write(fs, file, _Rehearsal(hooks.prepare))
 
 
-def _is_restored(fs: FileSystem, set_id: str, file: PlannedFile, committed: Committed) -> bool:
+def _is_restored(fs: FileSystem, set_id: str, file: FilePlan, committed: Committed) -> bool:
     """Restore the file as it was before the set, and return whether that was possible."""
     before, after, hooks = file.snapshot, committed.snapshot, _NoHooks()
     splices = (Splice(0, len(after.data), before.data),)
@@ -145,7 +145,7 @@ def _is_restored(fs: FileSystem, set_id: str, file: PlannedFile, committed: Comm
             fs.replace(after, splices, hooks)
         else:
             permissions = Permissions(before.stamp.mode & 0o7777)
-            restored = PlannedFile(snapshot=after, splices=splices, permissions=permissions)
+            restored = FilePlan(snapshot=after, splices=splices, permissions=permissions)
             try:
                 fs.replace_set(set_id, [restored], hooks)
             except SetUnsupported:

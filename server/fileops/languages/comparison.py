@@ -15,7 +15,7 @@ from fileops.core.diagnostics.report import Compared, Edits, compared_change, co
 from fileops.languages.connection import ServerEnded
 from fileops.languages.language_server import LanguageServer
 from fileops.languages.pool import LanguageServerPool
-from fileops.model.diagnostics import DiagnosticsReport, FileChange, LanguageServerSetting, Problem
+from fileops.model.diagnostics import CommittedFile, DiagnosticsReport, LanguageServerSetting, Problem
 
 GIVE_UP_S = 30.0  # for the problems of one text
 OTHER_FILES_S = 2.0  # for files that were not edited, after those that were
@@ -118,7 +118,7 @@ async def _problems_of_others(server: LanguageServer, paths: Iterable[str]) -> d
     return found
 
 
-async def _send_after(server: LanguageServer, changes: Sequence[FileChange]) -> None:
+async def _send_after(server: LanguageServer, changes: Sequence[CommittedFile]) -> None:
     events: list[tuple[str, FileChangeType]] = []
     for change in changes:
         if change.after is None or change.new_path is not None:

@@ -7,7 +7,7 @@ from fileops.api.reviews import DID_CHANGE_REVIEWS, did_change_params
 from fileops.lsp.client import Client
 from fileops.lsp.prompts import EditPrompt, decide_each
 from fileops.model.approval import ApprovalRequest, Decision, TimedOut, Undecided
-from fileops.model.review import ClosedReview
+from fileops.model.review import EndedReview
 from fileops.ports import Approver
 from fileops.service.hub.names import SessionNames
 from fileops.service.review.client import PersonReviews
@@ -54,7 +54,7 @@ class ReviewingClient:
     def _keeps_list(self) -> bool:
         return self._client.capability("experimental.fileops.reviews") is True
 
-    def _send(self, opened: Sequence[WaitingReview], closed: Sequence[ClosedReview]) -> None:
+    def _send(self, opened: Sequence[WaitingReview], closed: Sequence[EndedReview]) -> None:
         self._client.notify(DID_CHANGE_REVIEWS, did_change_params(opened, closed, self._names))
 
     async def _ask(self, review: WaitingReview) -> Decision | None:

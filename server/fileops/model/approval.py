@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from fileops.model.edits import Change, Rebased, SuggestedPlace
 from fileops.model.notebooks import CellChange
-from fileops.model.review import ConsentRule, Decider, PreviousDecision, ReviewChange
+from fileops.model.review import ConsentRule, Decider, PreviousDecision, ReviewPart
 from fileops.model.sessions import SessionName
 
 # --- approval by the user -------------------------------------------------------------------------------------
@@ -126,7 +126,7 @@ class ApprovalRequest(Struct, frozen=True, kw_only=True):
     rebased: Rebased | None = None
     path: str = ""
     is_protected: bool = False
-    changes: tuple[ReviewChange, ...] = ()
+    changes: tuple[ReviewPart, ...] = ()
     cells: tuple[CellChange, ...] = ()
     previous: PreviousDecision | None = None
     new_path: str | None = None

@@ -121,7 +121,7 @@ class PatchRequest(Struct, frozen=True, kw_only=True):
     dry_run: bool = False
 
 
-class ChangedFile(Struct, frozen=True, kw_only=True):
+class FileOutcome(Struct, frozen=True, kw_only=True):
     """What a change set did, or would do, to one file. file_path, new_path: as given; new_path of a rename only.
 
     edit_id: of the entry in the history, None before it is applied. modified_by_user: it is not what was requested.
@@ -140,7 +140,7 @@ class ChangedFile(Struct, frozen=True, kw_only=True):
     cells: tuple[CellChange, ...] = ()
 
 
-class Problem(Struct, frozen=True, kw_only=True):
+class ChangeProblem(Struct, frozen=True, kw_only=True):
     """Why one change of a set cannot be made. change_index: 0-based.
 
     suggestions: what is said beside the error, without lines that count as read.
@@ -161,10 +161,10 @@ class ChangeSetResult(Struct, frozen=True, kw_only=True):
 
     output: str
     set_id: str | None = None
-    files: tuple[ChangedFile, ...] = ()
+    files: tuple[FileOutcome, ...] = ()
     dropped: tuple[str, ...] = ()
     error: FileOpsError | None = None
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[ChangeProblem, ...] = ()
     dry_run: bool = False
     needs_approval: bool | None = None
     did_edit: tuple[DidEdit, ...] = ()
@@ -196,7 +196,7 @@ class Permissions(Struct, frozen=True):
         return self.becomes_executable if self.mode is None else is_executable(self.mode)
 
 
-class PlannedFile(Struct, frozen=True, kw_only=True):
+class FilePlan(Struct, frozen=True, kw_only=True):
     """What a set will make of one file. splices: over the snapshot's data. new_path: canonical, for a rename.
 
     permissions: None for those of a new file, or of the file that is changed.

@@ -91,7 +91,7 @@ class DiagnosticsReport(Struct, frozen=True, kw_only=True):
     """For `settled`: how many problems were resolved."""
 
 
-class FileChange(Struct, frozen=True, kw_only=True):
+class CommittedFile(Struct, frozen=True, kw_only=True):
     """What a commit did to one file. before, after: None without a file. new_path: for a rename.
 
     path, new_path: canonical. given_path: as the session gave it.

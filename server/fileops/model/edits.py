@@ -20,7 +20,7 @@ class Splice(Struct, frozen=True, gc=False):
     new: bytes
 
 
-class Span(Struct, frozen=True, gc=False):
+class ByteSpan(Struct, frozen=True, gc=False):
     """Bytes [start, end) of a text."""
 
     start: int

@@ -58,7 +58,7 @@ class ForeignChange(Struct, frozen=True, kw_only=True):
         return None if self.snapshot is None else self.snapshot.stamp
 
 
-class Notice(Struct, frozen=True, kw_only=True):
+class ChangeNotice(Struct, frozen=True, kw_only=True):
     """A change by others in the form in which it is reported to a session.
 
     diff: the first lines of the hunks of a unified diff, None if there are none to show. n_more: lines left out.
@@ -74,8 +74,8 @@ class Notice(Struct, frozen=True, kw_only=True):
 class Notices(Struct, frozen=True, kw_only=True):
     """What is reported to a session with one result. about: the call's file, if it concerns that."""
 
-    about: Notice | None = None
-    others: tuple[Notice, ...] = ()
+    about: ChangeNotice | None = None
+    others: tuple[ChangeNotice, ...] = ()
 
 
 class CommandResult(Struct, frozen=True, kw_only=True):

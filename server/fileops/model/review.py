@@ -15,7 +15,7 @@ ReviewState = Literal["waiting", "decided", "withdrawn", "undecided", "timed_out
 Outcome = Literal["accept", "accept_always", "modify", "reject"]
 
 
-class ReviewChange(Struct, frozen=True, kw_only=True, gc=False):
+class ReviewPart(Struct, frozen=True, kw_only=True, gc=False):
     """A run of changed lines, the smallest part of a plan that a person can decide about.
 
     Lines are 1-based; a side of zero lines starts at the line before it. diff: a hunk without context, "" if the diffs
@@ -63,7 +63,7 @@ class Decider(Struct, frozen=True):
     client: str
 
 
-class ClosedReview(Struct, frozen=True, kw_only=True):
+class EndedReview(Struct, frozen=True, kw_only=True):
     """What became of a review. outcome, by: of the decision, None if there was none."""
 
     review_id: str

@@ -46,7 +46,7 @@ class EncodingRule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """A name that Python knows, such as `cp1252`."""
 
 
-class Texts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class OutputTexts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Texts in outputs that a client may replace."""
 
     read_reminder: str | None = None
@@ -101,7 +101,7 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Whether a language server formats the lines that an edit changes."""
     limits: Limits = Limits()
     """Limits of reads."""
-    texts: Texts = Texts()
+    texts: OutputTexts = OutputTexts()
     """Texts of outputs."""
     approval_fallback: Literal["none", "message"] | None = None
     """How a client without `fileops/confirmEdit` is asked."""

@@ -17,11 +17,11 @@ from fileops.platform import attributes, descriptors
 _DEFAULT_ACL = "system.posix_acl_default"  # acl(5)
 
 
-class _Here(threading.local):
+class _ThreadUmask(threading.local):
     umask: int | None = None  # None: that of the process
 
 
-_here = _Here()
+_here = _ThreadUmask()
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol, TypeVar
 
-from fileops.model.changes import PlannedFile
+from fileops.model.changes import FilePlan
 from fileops.model.edits import Splice
 from fileops.model.files import Committed, FolderEvents, Snapshot, Source, Stamp
 
@@ -131,7 +131,7 @@ class FileSystem(Protocol):
         ...
 
     def replace_set(
-        self, set_id: str, files: Sequence[PlannedFile], hooks: SetHooks, *, is_strict: bool = True
+        self, set_id: str, files: Sequence[FilePlan], hooks: SetHooks, *, is_strict: bool = True
     ) -> tuple[Committed, ...]:
         """Compare-and-swap of several files: all of them, or none, even if this process dies in between.
 

@@ -53,7 +53,7 @@ PUBLIC_NAMES = {
     CommitReport.__name__: "CommitDetails",
     settings.Settings.__name__: "InitializationOptions",
     settings.Limits.__name__: "LimitOptions",
-    settings.Texts.__name__: "TextOptions",
+    settings.OutputTexts.__name__: "TextOptions",
     settings.EncodingRule.__name__: "EncodingOptions",
     settings.MappedFolder.__name__: "FilesystemOptions",
 }

@@ -35,15 +35,15 @@ from fileops.model.approval import (
 from fileops.model.changes import (
     MAX_CHANGES,
     MAX_NEW_BYTES,
-    ChangedFile,
+    ChangeProblem,
     ChangeSetRequest,
     ChangeSetResult,
     CreateFile,
     DeleteFile,
     EditFile,
     FileChange,
+    FileOutcome,
     Permissions,
-    Problem,
     RenameFile,
     is_executable,
 )
@@ -235,8 +235,8 @@ class SetPlanner(Struct, frozen=True, kw_only=True):
 
     def failed(self, failure: NotDone) -> ChangeSetResult:
         """Return the failed result. Without problems, the failure does not belong to a single change."""
-        problems = cast("tuple[Problem, ...]", failure.problems)
-        shown = problems or (Problem(change_index=0, error=failure.error),)
+        problems = cast("tuple[ChangeProblem, ...]", failure.problems)
+        shown = problems or (ChangeProblem(change_index=0, error=failure.error),)
         paths = [change.file_path for change in self.request.changes]
         output = outputs.changes_failure_text(shown, paths, self.editor.settings.texts, is_of_set=not problems)
         return ChangeSetResult(output=output, error=failure.error, problems=problems, dry_run=self.request.dry_run)
@@ -246,17 +246,17 @@ class SetPlanner(Struct, frozen=True, kw_only=True):
     def _planned(self, request: ChangeSetRequest, policy: Policy, token: CancelToken) -> tuple[SetFile, ...]:
         """Raises: NotDone, Stale, PathMoved, Cancelled."""
         planned: dict[int, SetFile] = {}
-        problems: list[Problem] = []
+        problems: list[ChangeProblem] = []
         for index, change in enumerate(request.changes):
             token.check()
             try:
                 planned[index] = self._plan(request, change, policy.roots, token)
             except IsDirectory:
                 fault = SetUnsupported(reason=f"{change.file_path} is a folder")
-                problems.append(Problem(change_index=index, error=fault))
+                problems.append(ChangeProblem(change_index=index, error=fault))
             except FileOpsError as error:
                 is_suggested = len(problems) < MAX_ADVISED
-                problem = Problem(change_index=index, error=error)
+                problem = ChangeProblem(change_index=index, error=error)
                 problems.append(self._suggested(request, problem, policy.roots) if is_suggested else problem)
         problems += _faults_together(planned)
         if problems:
@@ -264,7 +264,7 @@ class SetPlanner(Struct, frozen=True, kw_only=True):
             raise NotDone(error=found[0].error, problems=found)
         return tuple(planned.values())
 
-    def _suggested(self, request: ChangeSetRequest, problem: Problem, roots: Roots | None) -> Problem:
+    def _suggested(self, request: ChangeSetRequest, problem: ChangeProblem, roots: Roots | None) -> ChangeProblem:
         """Return the failure of one change with its suggestions.
 
         As in a dry run, no lines of the file are shown, because what a session knows of a file changes only with the
@@ -478,7 +478,7 @@ def _require_limits(request: ChangeSetRequest) -> None:
 _TOO_LARGE = f"the new contents have more than {MAX_NEW_BYTES >> 20} MB together"
 
 
-def _faults_together(files: Mapping[int, SetFile]) -> Iterator[Problem]:
+def _faults_together(files: Mapping[int, SetFile]) -> Iterator[ChangeProblem]:
     """Yield why files that can be changed alone cannot be changed together. files: by the index of their change."""
     seen: dict[str, int] = {}
     inodes: dict[tuple[int, int], int] = {}
@@ -489,7 +489,7 @@ def _faults_together(files: Mapping[int, SetFile]) -> Iterator[Problem]:
             other = next((seen[known] for known in seen if is_inside(known, path) or is_inside(path, known)), None)
             if other is not None:
                 reason = f"it has a path in common with change {other + 1}"
-                yield Problem(change_index=index, error=SetUnsupported(reason=reason))
+                yield ChangeProblem(change_index=index, error=SetUnsupported(reason=reason))
                 shares_path = True
             seen[path] = index
         if file.plan.creates or (file.plan.splices and not file.removes):
@@ -499,13 +499,13 @@ def _faults_together(files: Mapping[int, SetFile]) -> Iterator[Problem]:
             continue
         if (stamp.dev, stamp.ino) in inodes:
             reason = f"it is the same file as that of change {inodes[stamp.dev, stamp.ino] + 1}"
-            yield Problem(change_index=index, error=SetUnsupported(reason=reason))
+            yield ChangeProblem(change_index=index, error=SetUnsupported(reason=reason))
         elif stamp.n_links > 1 and (len(files) > 1 or file.needs_set):
             reason = "the file has hard links, so it can only be written in place, and alone"
-            yield Problem(change_index=index, error=SetUnsupported(reason=reason))
+            yield ChangeProblem(change_index=index, error=SetUnsupported(reason=reason))
         inodes[stamp.dev, stamp.ino] = index
     if n_new_bytes > MAX_NEW_BYTES:
-        yield Problem(change_index=0, error=SetUnsupported(reason=_TOO_LARGE))
+        yield ChangeProblem(change_index=0, error=SetUnsupported(reason=_TOO_LARGE))
 
 
 def _concerned(file: SetFile) -> tuple[Snapshot, ...]:
@@ -588,8 +588,8 @@ def _result_of(
     )
 
 
-def _changed_file(file: SetFile, commit: Commit | None) -> ChangedFile:
-    return ChangedFile(
+def _changed_file(file: SetFile, commit: Commit | None) -> FileOutcome:
+    return FileOutcome(
         file_path=file.file_path,
         operation=file.plan.change.operation,
         change=file.shown,

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from fileops.concurrency.cancellation import CancelToken, CommitGuard, SetCommitGuard
 from fileops.core import text
-from fileops.model.changes import Permissions, PlannedFile
+from fileops.model.changes import FilePlan, Permissions
 from fileops.model.commits import Commit
 from fileops.model.edits import Plan, Splice
 from fileops.model.errors import SetUnsupported
@@ -59,8 +59,8 @@ class PlannedCommit(Struct, frozen=True, kw_only=True):
         return (path,) if self.new_path is None else (path, self.new_path)
 
     @property
-    def file(self) -> PlannedFile:
-        return PlannedFile(
+    def file(self) -> FilePlan:
+        return FilePlan(
             snapshot=self.plan.snapshot,
             splices=() if self.removes else self.plan.splices,
             new_path=self.new_path,

@@ -24,8 +24,8 @@ from fileops.core.formatting import LineRange
 from fileops.model.commits import Commit
 from fileops.model.diagnostics import (
     ChangeKind,
+    CommittedFile,
     DiagnosticsReport,
-    FileChange,
     Formatted,
     LanguageServerSetting,
     LanguageServerStatus,
@@ -461,7 +461,7 @@ class ClientDiagnosis:
         self._diagnosis.end_session(session_id)
 
 
-def _events_of(change: FileChange) -> list[tuple[str, ChangeKind]]:
+def _events_of(change: CommittedFile) -> list[tuple[str, ChangeKind]]:
     """Return how a commit changed names of files."""
     if change.new_path is not None:
         return [(change.path, "delete"), (change.new_path, "create")]
@@ -470,9 +470,9 @@ def _events_of(change: FileChange) -> list[tuple[str, ChangeKind]]:
     return [(change.path, "create" if change.before is None else "modify")]
 
 
-def _change_of(commit: Commit) -> FileChange:
+def _change_of(commit: Commit) -> CommittedFile:
     before, after = commit.before, commit.after
-    return FileChange(
+    return CommittedFile(
         path=before.path,
         given_path=commit.given_path,
         before=before.data if before.exists else None,

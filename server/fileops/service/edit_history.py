@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from fileops.core import text
 from fileops.core.merge.undo import current_ranges
-from fileops.model.edits import Span
+from fileops.model.edits import ByteSpan
 from fileops.model.errors import FileOpsError
 from fileops.model.files import Snapshot, TextFormat
 from fileops.model.history import AppliedEdit
@@ -59,7 +59,7 @@ def _ranges_of(edit: AppliedEdit, base: bytes, present: bytes) -> Iterable[Agent
     """Return the ranges from top to bottom. Ranges that touch or share a line are joined."""
     fmt = text.detect_format(present)
     lines: list[tuple[int, int]] = []
-    spans = [Span(0, len(present))] if edit.kind == "create" else current_ranges(edit.reverse, base, present)
+    spans = [ByteSpan(0, len(present))] if edit.kind == "create" else current_ranges(edit.reverse, base, present)
     for span in sorted(spans, key=lambda span: span.start):
         first = _editor_line(present, fmt, span.start)
         last = _editor_line(present, fmt, max(span.start, span.end - fmt.unit_bytes))

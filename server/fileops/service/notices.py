@@ -13,7 +13,7 @@ from msgspec import Struct
 from fileops.concurrency.delivery import nothing, when_delivered
 from fileops.core.presentation.notices import notice_of, notice_text
 from fileops.model.files import Stamp
-from fileops.model.results import ForeignChange, Notice, Notices
+from fileops.model.results import ChangeNotice, ForeignChange, Notices
 from fileops.model.sessions import SessionName
 from fileops.service.in_flight import RequestsInFlight
 from fileops.tracking.freshness import Freshness
@@ -108,7 +108,7 @@ class NoticeBoard:
         """
         before = self._reported.get(session_id, {})
         reported = {path: before[path] for path in found.waiting if path in before}
-        about, others = None, list[Notice]()
+        about, others = None, list[ChangeNotice]()
         n_chars = n_used
         if found.about is not None:
             about = notice_of(found.about)
@@ -154,5 +154,5 @@ class NoticeBoard:
             del reported[path]
 
 
-def _is_whole(notice: Notice) -> bool:
+def _is_whole(notice: ChangeNotice) -> bool:
     return notice.diff is not None and not notice.n_more

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from fileops_client.values import ClosedReview, Review, ReviewChange, ReviewFile
 
 
-class Entry(NamedTuple):
+class BoardRow(NamedTuple):
     """A row: a review and one of its files. A review of a single file is itself that file."""
 
     review: Review
@@ -54,9 +54,9 @@ class Board:
 
         return sorted(self._reviews.values(), key=order)
 
-    def entries(self) -> list[Entry]:
+    def entries(self) -> list[BoardRow]:
         """Returns the rows in the order of the reviews."""
-        return [Entry(review, file) for review in self.ordered() for file in files_of(review)]
+        return [BoardRow(review, file) for review in self.ordered() for file in files_of(review)]
 
     def sessions(self) -> Iterator[tuple[str, list[Review]]]:
         """Returns the label of each session with its reviews."""
@@ -76,12 +76,12 @@ class Board:
     # --- the cursor ------------------------------------------------------------------------------------------------
 
     @property
-    def entry(self) -> Entry | None:
+    def entry(self) -> BoardRow | None:
         """The row under the cursor."""
         review = None if self._chosen is None else self._reviews.get(self._chosen[0])
         if review is None or self._chosen is None:
             return None
-        return next((Entry(review, file) for file in files_of(review) if file.file_path == self._chosen[1]), None)
+        return next((BoardRow(review, file) for file in files_of(review) if file.file_path == self._chosen[1]), None)
 
     @property
     def chosen(self) -> Review | None:
@@ -129,7 +129,7 @@ class Board:
         self._remove(end.review_id for end in closed)
         for review in opened:
             self._reviews[review.review_id] = review
-            entries = [Entry(review, file) for file in files_of(review)]
+            entries = [BoardRow(review, file) for file in files_of(review)]
             for entry in entries:
                 present = {change.id for change in entry.file.changes}
                 self._dropped[entry.key] = self._dropped.get(entry.key, frozenset()) & present
@@ -169,30 +169,30 @@ class Board:
 
     # --- changes ---------------------------------------------------------------------------------------------------
 
-    def dropped(self, entry: Entry) -> frozenset[str]:
+    def dropped(self, entry: BoardRow) -> frozenset[str]:
         """Returns the changes of a file that the person does not want."""
         if entry.key in self._left_out:
             return frozenset(change.id for change in entry.file.changes)
         return self._dropped.get(entry.key, frozenset())
 
-    def kept(self, entry: Entry) -> list[str]:
+    def kept(self, entry: BoardRow) -> list[str]:
         dropped = self.dropped(entry)
         return [change.id for change in entry.file.changes if change.id not in dropped]
 
-    def is_left_out(self, entry: Entry) -> bool:
+    def is_left_out(self, entry: BoardRow) -> bool:
         """Whether a file of a change set would stay as it is if the set were accepted now."""
         return entry.key in self._left_out or bool(entry.file.changes and not self.kept(entry))
 
     def has_something(self, review: Review) -> bool:
         """Whether a review has anything left to accept."""
-        entries = [Entry(review, file) for file in files_of(review)]
+        entries = [BoardRow(review, file) for file in files_of(review)]
         if review.files:
             return not all(self.is_left_out(entry) for entry in entries)
         return any(self.kept(entry) for entry in entries)
 
     def is_whole(self, review: Review) -> bool:
         """Whether nothing of a review is dropped."""
-        entries = [Entry(review, file) for file in files_of(review)]
+        entries = [BoardRow(review, file) for file in files_of(review)]
         return not any(self.dropped(entry) or entry.key in self._left_out for entry in entries)
 
     def toggle(self) -> None:

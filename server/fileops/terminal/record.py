@@ -34,7 +34,7 @@ from fileops.terminal.record_arguments import (
     LAST,
     MAX_ENTRIES,
     Misused,
-    NotDone,
+    NothingDone,
     Target,
     absolute,
     exists,
@@ -111,7 +111,7 @@ def main(options: argparse.Namespace) -> int:
         return _run(options)
     except Misused as fault:
         return _failed(options, str(fault), MISUSED)
-    except NotDone as fault:
+    except NothingDone as fault:
         return _failed(options, str(fault), FAILED)
     except ResponseError as fault:
         return _failed(options, reason_of(fault), FAILED)
@@ -143,13 +143,13 @@ def _folder_of(options: argparse.Namespace) -> str:
     try:
         folder = os.getcwd()
     except FileNotFoundError:
-        raise NotDone(FOLDER_IS_GONE) from None
+        raise NothingDone(FOLDER_IS_GONE) from None
     paths = [getattr(options, "path", None), *(getattr(options, "paths", None) or ()), getattr(options, "id", None)]
     given = next((absolute(path) for path in paths if path is not None and exists(path)), folder)
     folder = given if os.path.isdir(given) else os.path.dirname(given)
     home = os.path.realpath(os.path.expanduser("~"))
     if os.path.commonpath((os.path.realpath(folder), home)) == os.path.realpath(folder):
-        raise NotDone(
+        raise NothingDone(
             f"Nothing is recorded in {visible(folder)}: the home folder and the folders above it never are. "
             "Change to a project folder, or name a file in one."
         )
@@ -189,7 +189,7 @@ def _set_root(client: CommandClient, options: argparse.Namespace, folder: str) -
             _widen(client, options.root, folder)
             return innermost
         if is_over:
-            raise NotDone(
+            raise NothingDone(
                 f"{visible(folder)} does not seem to be recorded. If recording has just begun, try again. "
                 "If the option `record` is off, nothing is recorded (docs/guide/record.md)."
             )
@@ -291,7 +291,7 @@ async def _forget(client: CommandClient, options: argparse.Namespace) -> int:
     else:
         n_entries = await client.forget_record(file_path=absolute(options.forget))
         if not n_entries and not exists(options.forget):
-            raise NotDone(f"There is no file or folder {visible(options.forget)}, and nothing was recorded of one.")
+            raise NothingDone(f"There is no file or folder {visible(options.forget)}, and nothing was recorded of one.")
     removed = "1 change was" if n_entries == 1 else f"{n_entries} changes were"
     return _print(options, {"n_entries": n_entries}, [plain(f"{removed} removed from the record.")])
 
@@ -370,7 +370,7 @@ def _print_diff(options: argparse.Namespace, preview: Rewind | None, otherwise: 
     conflicts: Sequence[RewindConflict] = ()
     if preview is not None:
         if preview.error is not None and preview.error.code not in {"unknown_target", "undo_conflict"}:
-            raise NotDone(preview.error.message)
+            raise NothingDone(preview.error.message)
         files, conflicts = preview.files, preview.conflicts
     diff = "".join(reversed_diff(file.ui_extra.diff) for file in files)
     answer = {
@@ -414,15 +414,15 @@ async def _blame(client: CommandClient, options: argparse.Namespace) -> int:
     path = absolute(options.path)
     if not exists(path):
         meant = await meant_path(client, options, options.path)
-        raise NotDone(f"{visible(options.path)}: The file does not exist. {meant}".rstrip())
+        raise NothingDone(f"{visible(options.path)}: The file does not exist. {meant}".rstrip())
     if is_folder(path):
-        raise NotDone(f"{visible(options.path)} is a folder. Name one of its files.")
+        raise NothingDone(f"{visible(options.path)} is a folder. Name one of its files.")
     parts = await client.blame(path)
     reading = await client.read(path, raw=True)  # unsaved text in an editor counts
     await client.close_session(client.own_session_id)  # else editors show it as an agent that read the file
     text = reading.details.get("text")
     if text is None:
-        raise NotDone(reading.error.message if reading.error is not None else "The file cannot be read.")
+        raise NothingDone(reading.error.message if reading.error is not None else "The file cannot be read.")
     texts = _with_letters(path, text).split("\n")
     texts += [""] * (sum(part.n_lines for part in parts) - len(texts))  # the file has changed since
     lines = [
@@ -460,7 +460,7 @@ async def _undo(client: CommandClient, options: argparse.Namespace) -> int:
     elif options.of_command is not None:
         found = (await item_of(client, options, options.of_command)).item
         if found.command is None:
-            raise NotDone(f"{visible(options.of_command)} is not a command.")
+            raise NothingDone(f"{visible(options.of_command)} is not a command.")
         target = {"command_id": found.command.command_id}
     elif options.all or (options.id is not None and await is_path(client, options, options.id)):
         return await _undo_unkept(client, options)
@@ -483,14 +483,14 @@ async def _bring_back(client: CommandClient, options: argparse.Namespace) -> int
         raise Misused("Without a terminal you cannot be asked: give --yes, or --dry-run to see what would be done.")
     preview = await client.undo(edit_id=options.id, dry_run=True, approved=True, timeout_s=REWIND_S)
     if not preview.ok:
-        raise NotDone(visible(preview.output))
+        raise NothingDone(visible(preview.output))
     if not (options.yes or options.dry_run) and not _confirmed("Bring them back?", [plain(preview.output)], ()):
-        raise NotDone("Nothing was undone.")
+        raise NothingDone("Nothing was undone.")
     done = preview
     if not options.dry_run:
         done = await client.undo(edit_id=options.id, approved=True, timeout_s=REWIND_S)
         if not done.ok:
-            raise NotDone(visible(done.output))
+            raise NothingDone(visible(done.output))
     print_lines([plain(done.output)])
     return 0
 
@@ -520,7 +520,7 @@ async def _undo_unkept(client: CommandClient, options: argparse.Namespace) -> in
     ids = _change_ids(files)
     if not ids:
         where = "there" if names else "here"
-        raise NotDone(f"There is nothing to undo: all changes by agents {where} are kept or undone.")
+        raise NothingDone(f"There is nothing to undo: all changes by agents {where} are kept or undone.")
     status = await _rewound(client, options, {"change_ids": ids}, n_changes=len(_counted(files, only_undoable=True)))
     if status not in {DONE, LEFT} or not any(unkept.truncated for unkept in lists):
         return status
@@ -534,7 +534,7 @@ async def _redo(client: CommandClient, options: argparse.Namespace) -> int:
         return await _rewound(client, options, {"rewind_id": await last_undo(client, options.root)})
     found = await item_of(client, options, options.id)
     if found.item.rewind is None and (found.item.entry is None or not is_undo(found.item.entry)):
-        raise NotDone(f'{visible(options.id)} is not an undo. `fileops-server log` marks undos with "undoes".')
+        raise NothingDone(f'{visible(options.id)} is not an undo. `fileops-server log` marks undos with "undoes".')
     return await _rewound(client, options, found.target)
 
 
@@ -574,7 +574,7 @@ async def _rewound(
     question = "Redo this?" if options.command == "redo" else "Undo this?"
     lines = list(rewind_lines(preview, os.getcwd(), _done_by(options), fold_at(), n_changes))
     if not _confirmed(question, lines, list(_diffs(preview))):
-        raise NotDone(f"Nothing was {_done_by(options)}.")
+        raise NothingDone(f"Nothing was {_done_by(options)}.")
     return _print_rewind(options, await rewind(preview.plan, dry_run=False), n_changes, lines)
 
 
@@ -665,7 +665,7 @@ async def _keep(client: CommandClient, options: argparse.Namespace) -> int:
     is_asked = options.all and before.n_changes and can_ask and not (options.yes or options.json)
     about = list(change_lines((), before, os.getcwd(), fold_at())) if is_asked else []
     if is_asked and not _confirmed("Keep all of this?", about, ()):
-        raise NotDone("Nothing was kept.")
+        raise NothingDone("Nothing was kept.")
     kept = await client.keep(file_path=path, turn_id=turn_id, session_id=session_id, all=options.all or None)
     n_changes, n_files = _fewer(before, await listed())
     sentence = f"{counted(n_changes, 'change')} in {counted(n_files, 'file')} {'is' if n_changes == 1 else 'are'} kept."

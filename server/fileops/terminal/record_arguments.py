@@ -30,7 +30,7 @@ class Misused(Exception):
     """The arguments are wrong."""
 
 
-class NotDone(Exception):
+class NothingDone(Exception):
     """Nothing was done, for this reason."""
 
 
@@ -70,7 +70,7 @@ class Found:
     def turn_id(self) -> str:
         """Raises: NotDone."""
         if self.item.turn is None:
-            raise NotDone(f"{visible(self._given)} is not a turn. `fileops-server log --turns` lists turns.")
+            raise NothingDone(f"{visible(self._given)} is not a turn. `fileops-server log --turns` lists turns.")
         return self.item.turn.turn_id
 
 
@@ -110,7 +110,7 @@ async def _last(client: CommandClient, options: argparse.Namespace, what: str) -
             if found is not None:
                 return found
         if not log.more:
-            raise NotDone("No change by an agent is recorded here that is not undone.")
+            raise NothingDone("No change by an agent is recorded here that is not undone.")
         before = log.entries[-1].entry_id
 
 
@@ -120,16 +120,16 @@ async def item_of(client: CommandClient, options: argparse.Namespace, given: str
         return Found(await client.record_item(given), given)
     except ResponseError as fault:
         if given and "ids begin with" in fault.message:
-            raise NotDone(f"Several ids begin with {visible(given)}. Give more characters.") from None
+            raise NothingDone(f"Several ids begin with {visible(given)}. Give more characters.") from None
     name = visible(given)
     if given and exists(given):
-        raise NotDone(f"{name} is a file or folder, not an id. `fileops-server log {name}` lists its changes.")
+        raise NothingDone(f"{name} is a file or folder, not an id. `fileops-server log {name}` lists its changes.")
     if given and given.lower() in {label.lower() for label in (await _sessions(client, options)).values()}:
-        raise NotDone(
+        raise NothingDone(
             f"{name} is an agent, not an id. `fileops-server log --agent {name}` lists what it changed, and "
             f"`undo --agent {name}` undoes it."
         )
-    raise NotDone(
+    raise NothingDone(
         f"{name or repr(given)} is not the id of a change, command, turn or undo, nor a file here. "
         f"{await meant_path(client, options, given)}`fileops-server log` lists changes, and `log --turns` turns."
     )
@@ -147,7 +147,7 @@ async def last_undo(client: RecordRequests, root: str, n_at_once: int = MAX_ENTR
             if entry.rewind_id is not None and entry.undone_by is None and not await _is_redo(client, entry):
                 return entry.rewind_id
         if not log.more:
-            raise NotDone("There is nothing to redo: you have undone nothing here, or have redone it.")
+            raise NothingDone("There is nothing to redo: you have undone nothing here, or have redone it.")
         before = log.entries[-1].entry_id
 
 
@@ -170,16 +170,16 @@ async def session_of(client: CommandClient, options: argparse.Namespace, since: 
         return given
     found = _named(given, recent)
     if len(found) > 1:
-        raise NotDone(f"{len(found)} sessions are named {visible(given)}: {_listed(found)}. Give one of the ids.")
+        raise NothingDone(f"{len(found)} sessions are named {visible(given)}: {_listed(found)}. Give one of the ids.")
     if found:
         return next(iter(found))
     if _named(given, known):
-        raise NotDone(f"No change by {visible(given)} has been recorded since then.")
+        raise NothingDone(f"No change by {visible(given)} has been recorded since then.")
     if given and (await client.log(root=options.root, session_id=given, limit=1)).entries:
         return given  # it is older than all the sessions that were listed
     there = f"The sessions are: {_listed(known)}." if known else "No changes by agents are recorded."
     meant = _meant(given, known.values())
-    raise NotDone(f"No session in this folder is named {visible(given) or repr(given)}. {meant}{there}")
+    raise NothingDone(f"No session in this folder is named {visible(given) or repr(given)}. {meant}{there}")
 
 
 async def _sessions(client: CommandClient, options: argparse.Namespace, since: float | None = None) -> dict[str, str]:
@@ -231,7 +231,7 @@ async def path_of(client: CommandClient, options: argparse.Namespace, given: str
         return None
     if not await is_path(client, options, given):
         sentence = f"There is no file or folder {visible(given) or repr(given)}, and nothing is recorded of one."
-        raise NotDone(f"{sentence} {await meant_path(client, options, given)}".rstrip())
+        raise NothingDone(f"{sentence} {await meant_path(client, options, given)}".rstrip())
     return absolute(given)
 
 

@@ -10,7 +10,7 @@ from fileops.terminal.lines import visible
 from fileops.terminal.log_groups import Group, GroupedFile, grouped_files
 from fileops.terminal.page import COLUMN, Line, cells, plain
 from fileops.terminal.renames import shown_files
-from fileops.terminal.words import Run, changed_words, shortened
+from fileops.terminal.words import LinePart, changed_words, shortened
 from fileops_client.author import Author
 from fileops_client.rewind import Rewind
 from fileops_client.values import BlamedLines, RecordEntry, Review, RewindConflict, Turn, Unkept
@@ -288,7 +288,7 @@ def _n_with_sign(body: Sequence[str], at: int, sign: str) -> int:
     return next((n for n, line in enumerate(body[at:]) if line[:1] != sign), len(body) - at)
 
 
-def _diff_line(line: str, runs: Sequence[Run], width: int) -> Line:
+def _diff_line(line: str, runs: Sequence[LinePart], width: int) -> Line:
     style = _STYLES[line[:1]]
     if cells(line) > 2 * width:
         runs = shortened(runs)

@@ -22,7 +22,7 @@ from textual.binding import BindingType
 from textual.widgets import Static
 
 from fileops.core.presentation.phrases import counted
-from fileops.terminal.board import Board, Entry, files_of
+from fileops.terminal.board import Board, BoardRow, files_of
 from fileops.terminal.connection import FAILED, HOST, UNREACHABLE
 from fileops.terminal.decisions import Call, Outcome, accept, accept_set, end_of, fault_of, modify, reject
 from fileops.terminal.lines import (
@@ -37,8 +37,8 @@ from fileops.terminal.lines import (
     visible,
 )
 from fileops.terminal.page import command_of
-from fileops.terminal.widgets import Lines, Page, Question
-from fileops.terminal.words import Run, changed_words
+from fileops.terminal.widgets import Page, Question, TextLines
+from fileops.terminal.words import LinePart, changed_words
 from fileops_client import (
     DecidedFile,
     DecideReviewResult,
@@ -82,7 +82,7 @@ class ReviewApp(App[int]):
     #queue { height: auto; max-height: 40%; background: ansi_default; }
     #about { height: auto; max-height: 8; background: ansi_default; }
     #diff { height: 1fr; background: ansi_default; }
-    Lines { scrollbar-size: 0 0; }
+    TextLines { scrollbar-size: 0 0; }
     Question, Page { align: center middle; background: ansi_default; }
     Question Vertical, Page Vertical { width: 76; height: auto; border: ascii; background: ansi_default; padding: 0 1; }
     Question Static, Page Static { background: ansi_default; }
@@ -133,9 +133,9 @@ class ReviewApp(App[int]):
 
     def compose(self) -> ComposeResult:
         yield Static(id="head", markup=False)
-        yield Lines(id="queue")
+        yield TextLines(id="queue")
         yield Static(id="about", markup=False)
-        yield Lines(id="diff")
+        yield TextLines(id="diff")
         yield Static(id="message", markup=False)
         yield Static(KEYS, id="keys", markup=False)
 
@@ -263,7 +263,7 @@ class ReviewApp(App[int]):
         """Args: reason: why some changes are left out."""
         if review.files:
             return self._acceptance_of_set(review, outcome, reason=reason)
-        entry = Entry(review, review)
+        entry = BoardRow(review, review)
         kept = self.board.kept(entry) if self.board.dropped(entry) else None
         return partial(accept, review, outcome, kept, reason)
 
@@ -276,7 +276,7 @@ class ReviewApp(App[int]):
         """
         decided = [] if typed is None else [typed]
         is_some_left_out = False
-        for entry in (Entry(review, file) for file in review.files):
+        for entry in (BoardRow(review, file) for file in review.files):
             if typed is not None and entry.file.file_path == typed.file_path:
                 continue
             is_left_out = self.board.is_left_out(entry)
@@ -339,7 +339,7 @@ class ReviewApp(App[int]):
         if (entry := self.board.entry) is not None:
             self.run_worker(self._edit(entry, is_previous=is_previous))
 
-    async def _edit(self, entry: Entry, *, is_previous: bool) -> None:
+    async def _edit(self, entry: BoardRow, *, is_previous: bool) -> None:
         review, file = entry
         text = None if file.operation == "delete" else file.proposed_text
         if is_previous:
@@ -404,11 +404,11 @@ class ReviewApp(App[int]):
         self._show()
 
     def action_page(self, by: int) -> None:
-        diff = self.query_one("#diff", Lines)
+        diff = self.query_one("#diff", TextLines)
         diff.scroll_relative(y=by * max(1, diff.size.height - 2), animate=False)
 
     def action_sideways(self, by: int) -> None:
-        self.query_one("#diff", Lines).scroll_relative(x=by, animate=False)
+        self.query_one("#diff", TextLines).scroll_relative(x=by, animate=False)
 
     def action_help(self) -> None:
         self.push_screen(Page(HELP))
@@ -441,12 +441,12 @@ class ReviewApp(App[int]):
         head.append(f"   {visible(_short(self.folder))}", style="dim")
         main.query_one("#head", Static).update(head)
         rows, chosen = self._queue_rows()
-        main.query_one("#queue", Lines).show(rows, revealed=chosen)
+        main.query_one("#queue", TextLines).show(rows, revealed=chosen)
         main.query_one("#about", Static).update(self._about())
         main.query_one("#message", Static).update(Text(" " + visible(self._message), style="bold"))
         if not is_tick:
             lines, at = self._diff_rows()
-            main.query_one("#diff", Lines).show(lines, revealed=at)
+            main.query_one("#diff", TextLines).show(lines, revealed=at)
 
     def _queue_rows(self) -> tuple[list[Text], int | None]:
         rows: list[Text] = []
@@ -461,7 +461,7 @@ class ReviewApp(App[int]):
                 if review.files:
                     rows.append(Text(f"   {counted(len(review.files), 'file')} together  {size(review)}", style="bold"))
                 for file in files_of(review):
-                    entry = Entry(review, file)
+                    entry = BoardRow(review, file)
                     is_chosen = self.board.entry is not None and entry.key == self.board.entry.key
                     chosen = len(rows) if is_chosen else chosen
                     rows.append(self._queue_row(entry, reviews, is_chosen=is_chosen, left=review.expires_at - now))
@@ -474,7 +474,7 @@ class ReviewApp(App[int]):
             )
         return rows, chosen
 
-    def _queue_row(self, entry: Entry, reviews: Sequence[Review], *, is_chosen: bool, left: float) -> Text:
+    def _queue_row(self, entry: BoardRow, reviews: Sequence[Review], *, is_chosen: bool, left: float) -> Text:
         """Draw the row of one file. reviews: those of its session. left: seconds until the review ends."""
         review, file = entry
         is_left_out = bool(review.files) and self.board.is_left_out(entry)
@@ -532,15 +532,15 @@ class ReviewApp(App[int]):
                 row.append(line.text, style=style)
             else:
                 row.append(line.kind, style=style)
-                for text, is_changed in words.get(n, [Run(line.text, is_changed=False)]):
+                for text, is_changed in words.get(n, [LinePart(line.text, is_changed=False)]):
                     row.append(text, style=f"{style} reverse" if is_changed and not is_dropped else style)
             rows.append(row)
         return rows, revealed
 
 
-def _changed_words(lines: Sequence[DiffLine]) -> dict[int, list[Run]]:
+def _changed_words(lines: Sequence[DiffLine]) -> dict[int, list[LinePart]]:
     """The runs of each removed line and of the added one in its place, by their places in the diff."""
-    found: dict[int, list[Run]] = {}
+    found: dict[int, list[LinePart]] = {}
     at = 0
     for (kind, _), group in groupby(lines, lambda line: (line.kind, line.change_id)):
         n_lines = len(list(group))

@@ -15,7 +15,7 @@ from textual.strip import Strip
 from textual.widgets import Input, Static
 
 
-class Lines(ScrollView, can_focus=False):
+class TextLines(ScrollView, can_focus=False):
     """Lines of text. Only visible lines are drawn, and long lines can be scrolled sideways."""
 
     def __init__(self, *, id: str) -> None:  # noqa: A002 - of Textual

@@ -11,14 +11,14 @@ AROUND = 40  # characters of equal text shown beside a changed word of a long li
 _WORD = re.compile(r"\w+|\s+|[^\w\s]")
 
 
-class Run(NamedTuple):
+class LinePart(NamedTuple):
     """A part of a line. is_changed: the other line does not have it."""
 
     text: str
     is_changed: bool
 
 
-def changed_words(old: str, new: str) -> tuple[list[Run], list[Run]]:
+def changed_words(old: str, new: str) -> tuple[list[LinePart], list[LinePart]]:
     """Divide both lines into runs. Nothing is marked in lines that have little in common."""
     before, after = _WORD.findall(old), _WORD.findall(new)
     n_start = _n_equal(before, after)
@@ -31,20 +31,20 @@ def changed_words(old: str, new: str) -> tuple[list[Run], list[Run]]:
     blocks.append((len(before) - n_end, len(after) - n_end, n_end))
     n_chars = sum(len("".join(before[a : a + n]).strip()) for a, _, n in blocks)
     if n_chars < LEAST_EQUAL * max(len(old), len(new)):
-        return [Run(old, is_changed=False)], [Run(new, is_changed=False)]
+        return [LinePart(old, is_changed=False)], [LinePart(new, is_changed=False)]
     return (
         list(_runs(before, [(a, n) for a, _, n in blocks])),
         list(_runs(after, [(b, n) for _, b, n in blocks])),
     )
 
 
-def shortened(runs: Sequence[Run]) -> list[Run]:
+def shortened(runs: Sequence[LinePart]) -> list[LinePart]:
     """Replace what is far from any changed word by an ellipsis, if there is a changed word."""
     if not any(run.is_changed for run in runs):
         return list(runs)
     last = len(runs) - 1
     return [
-        run if run.is_changed else Run(_shortened(run.text, is_first=n == 0, is_last=n == last), is_changed=False)
+        run if run.is_changed else LinePart(_shortened(run.text, is_first=n == 0, is_last=n == last), is_changed=False)
         for n, run in enumerate(runs)
     ]
 
@@ -61,12 +61,12 @@ def _n_equal(words: Sequence[str], others: Sequence[str]) -> int:
     return next((n for n, (word, other) in pairs if word != other), min(len(words), len(others)))
 
 
-def _runs(words: Sequence[str], equal: Sequence[tuple[int, int]]) -> Iterator[Run]:
+def _runs(words: Sequence[str], equal: Sequence[tuple[int, int]]) -> Iterator[LinePart]:
     """Args: equal: the first word of each equal part, and how many words it has."""
     at = 0
     for start, n_words in equal:
         if start > at:
-            yield Run("".join(words[at:start]), is_changed=True)
+            yield LinePart("".join(words[at:start]), is_changed=True)
         if n_words:
-            yield Run("".join(words[start : start + n_words]), is_changed=False)
+            yield LinePart("".join(words[start : start + n_words]), is_changed=False)
         at = start + n_words

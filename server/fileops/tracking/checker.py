@@ -29,15 +29,15 @@ from fileops.model.sessions import SessionName
 from fileops.platform.locks import LockTable
 from fileops.ports import Clock, FileSystem
 from fileops.tracking.content_cache import is_same_text
-from fileops.tracking.monitor import Checked
+from fileops.tracking.monitor import CheckReport
 from fileops.tracking.registry import TrackerRegistry, Verdicts
 
 MAX_RACY_BYTES = 4_000_000  # of files with an equal but too recent stamp that a check reads
 MAX_RESOLVED_PER_SWEEP = 100  # some 15 us each: half a percent of a core
 MAX_LINKS_PER_SWEEP = 2000
 
-NOT_OBSERVED = Checked(is_observed=False)
-LOCKED = Checked(is_observed=False, is_due_again=True)
+NOT_OBSERVED = CheckReport(is_observed=False)
+LOCKED = CheckReport(is_observed=False, is_due_again=True)
 _NO_FILE = (IsDirectory, NotRegularFile, PathMoved)  # something else is at the path now
 
 
@@ -68,7 +68,7 @@ class FreshnessChecker:
 
     # --- one check -------------------------------------------------------------------------------------------
 
-    def check(self, path: str) -> Checked:
+    def check(self, path: str) -> CheckReport:
         """Compare the current file with what every session has read of it.
 
         If another thread holds the file's lock, the check is due again. That thread may wait for an editor or a host,
@@ -78,7 +78,7 @@ class FreshnessChecker:
         with self._checks.of(path):
             return self._check(path)
 
-    def _check(self, path: str) -> Checked:
+    def _check(self, path: str) -> CheckReport:
         records = self._registry.by_session(path)
         if not self._is_by_content(path, records):
             observation = self._observe_stamp(path)
@@ -98,7 +98,7 @@ class FreshnessChecker:
     def _is_by_content(self, path: str, records: dict[SessionName, ReadRecord]) -> bool:
         return self._is_open(path) or any(record.source == "buffer" for record in records.values())
 
-    def _publish(self, path: str, records: dict[SessionName, ReadRecord], observation: FileObservation) -> Checked:
+    def _publish(self, path: str, records: dict[SessionName, ReadRecord], observation: FileObservation) -> CheckReport:
         """Judge the records by the observation, and enter the verdicts."""
         snapshot = observation.snapshot
         source = "buffer" if snapshot is not None and snapshot.is_typed else "external"
@@ -109,7 +109,7 @@ class FreshnessChecker:
             self._before_stale(path)
         stamp = observation.stamp
         is_overtaken = self._registry.apply_verdicts(path, verdicts, stamp, observation.taken_ns, source)
-        return Checked(is_observed=True, stamp=stamp, is_due_again=is_overtaken)
+        return CheckReport(is_observed=True, stamp=stamp, is_due_again=is_overtaken)
 
     def _fault(self, record: ReadRecord, observation: FileObservation) -> StaleReason | None:
         """Return why the record is stale; None if it is fresh."""

@@ -1,7 +1,7 @@
 """Decides when the tracked files of one filesystem are checked: shortly after a watch event, and in periodic sweeps.
 
 Owns the set of tracked files and the thread in which they are checked. The check itself is a function that is passed
-in; it publishes what it finds, and the monitor only learns the stamp to compare with from now on (`Checked`). All
+in; it publishes what it finds, and the monitor only learns the stamp to compare with from now on (`CheckReport`). All
 watches (watches.py) are added and removed in the monitor's thread, so that a slow system call never delays a request.
 
 If there are more folders than may be watched, the most recently used ones have the watches. A sweep is limited in size:
@@ -33,7 +33,7 @@ CATCHING_UP = "events were dropped: all files are being compared"
 ChangedPaths = Callable[[Iterable[tuple[str, Stamp | None]]], list[str]]
 
 
-class Checked(Struct, frozen=True):
+class CheckReport(Struct, frozen=True):
     """What a check of one file reports to the monitor.
 
     is_observed: whether `stamp` was observed (None: there is no file); the monitor then compares with it from now on.
@@ -51,7 +51,7 @@ class FileMonitor:
     def __init__(
         self,
         *,
-        check: Callable[[str], Checked],
+        check: Callable[[str], CheckReport],
         each_sweep: Callable[[], None],
         on_health: Callable[[WatcherHealth], None],
         open_watch: FolderWatchMaker | None,

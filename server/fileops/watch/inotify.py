@@ -40,7 +40,7 @@ OnHint = Callable[[str, str], None]
 OnLost = Callable[[str | None], None]
 
 
-class _Reader(Protocol):
+class _QueueReader(Protocol):
     """The queue of one filesystem, and the thread that reads it."""
 
     dispatching: threading.RLock  # held while events are read and handled, and while a watch is added
@@ -65,7 +65,7 @@ class InotifyStreams:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._readers: dict[int, _Reader] = {}  # by device
+        self._readers: dict[int, _QueueReader] = {}  # by device
         self._users: dict[int, set[_Subscription]] = {}
 
     def watch(self, on_hint: OnHint, on_rename: OnHint, on_lost: OnLost) -> "InotifyWatch":
@@ -76,7 +76,7 @@ class InotifyStreams:
         """See ports.EventStream. Args: on_event: called in a reader's thread when there is something to read."""
         return InotifyEvents(self, on_event)
 
-    def reader_for(self, user: "_Subscription", device: int) -> _Reader:
+    def reader_for(self, user: "_Subscription", device: int) -> _QueueReader:
         """Return the reader. Raises: OSError, if no further queue can be opened."""
         with self._lock:
             reader = self._readers.get(device)
@@ -89,7 +89,7 @@ class InotifyStreams:
     def leave(self, user: "_Subscription") -> None:
         """End the readers that no other subscription uses."""
         with self._lock:
-            unused: list[_Reader] = []
+            unused: list[_QueueReader] = []
             for device, users in tuple(self._users.items()):
                 users.discard(user)
                 if not users:
@@ -112,7 +112,7 @@ class _Subscription:
         self._streams = streams
         self._lock = threading.Lock()
         self._watches: dict[str, _FolderWatch] = {}
-        self._readers: set[_Reader] = set()
+        self._readers: set[_QueueReader] = set()
         self._is_closed = False
 
     def add(self, folder: str) -> None:
@@ -222,7 +222,7 @@ class InotifyEvents(_Subscription):
         self._on_event = on_event
         self._events: deque[FolderEvent] = deque()
         self._is_lost = False
-        self._late: set[_Reader] = set()  # on filesystems that do not answer; used by the reading thread
+        self._late: set[_QueueReader] = set()  # on filesystems that do not answer; used by the reading thread
 
     def read(self) -> FolderEvents:
         with self._lock:
@@ -274,7 +274,7 @@ class _FolderWatch:
 
     __slots__ = ("_device", "_inode", "_reader", "_subscription", "descriptor", "folder")
 
-    def __init__(self, subscription: _Subscription, reader: _Reader, folder: str, device: int, inode: int) -> None:
+    def __init__(self, subscription: _Subscription, reader: _QueueReader, folder: str, device: int, inode: int) -> None:
         self._subscription, self._reader = subscription, reader
         self.folder = folder
         self._device, self._inode = device, inode
@@ -301,7 +301,7 @@ class _FolderWatch:
         """The reader reports an overflow to each subscription, once."""
 
 
-def _opened_reader(on_overflow: Callable[[], None]) -> _Reader:
+def _opened_reader(on_overflow: Callable[[], None]) -> _QueueReader:
     """Open a queue and start its thread. Raises: OSError."""
     import fcntl  # not on Windows, where this module is imported as well
     import termios

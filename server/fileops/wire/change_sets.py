@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 from fileops.core.presentation.failures import failure_message
 from fileops.core.presentation.outputs import joined_change
 from fileops.model.changes import (
-    ChangedFile,
     ChangeSetRequest,
     ChangeSetResult,
     CreateFile,
     DeleteFile,
     EditFile,
     FileChange,
+    FileOutcome,
     PatchRequest,
     RenameFile,
 )
@@ -111,7 +111,7 @@ def change_set_result(outcome: ChangeSetResult) -> ToolResult:
     return tool_result(outcome.output, None, ui_extra_of(whole, outcome.files[0].file_path), details)
 
 
-def _changed_file(file: ChangedFile) -> "ChangedFileDetails":
+def _changed_file(file: FileOutcome) -> "ChangedFileDetails":
     details: ChangedFileDetails = {
         "file_path": file.file_path,
         "operation": file.operation,

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from fileops.core.globs import Glob, fault_of_glob
 from fileops.core.legacy_text import fault_of_encoding
-from fileops.model.settings import EncodingRule, Limits, MappedFolder, Settings, Texts
+from fileops.model.settings import EncodingRule, Limits, MappedFolder, OutputTexts, Settings
 from fileops.rpc.decode import InvalidParams, decode
 from fileops.wire.language_servers import check_language_servers
 
@@ -27,7 +27,7 @@ def decode_options(raw: object) -> DecodedOptions:
     """
     try:
         known, unknown = _split({} if raw is None or raw == [] else raw, Settings, "")
-        for name, kind in (("limits", Limits), ("texts", Texts)):
+        for name, kind in (("limits", Limits), ("texts", OutputTexts)):
             if known.get(name) is not None:
                 known[name], unknown_below = _split(known[name], kind, f"{name}.")
                 unknown += unknown_below

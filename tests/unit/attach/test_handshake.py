@@ -9,9 +9,9 @@ import pytest
 
 from fileops import attach
 from fileops.attach import handshake
-from fileops.attach.handshake import Attachment, AttachMismatch, BadRequest, ControlRequest
+from fileops.attach.handshake import AttachMismatch, AttachRequest, BadRequest, ControlRequest
 
-FULL = Attachment(
+FULL = AttachRequest(
     version="0.5.0",
     protocol="mcp",
     role="agent",
@@ -51,7 +51,7 @@ def test_umask_that_is_none_is_refused(umask: object) -> None:
 
 
 def test_optional_keys_have_defaults_and_unknown_ones_are_ignored() -> None:
-    expected = Attachment(version="0.5.0", protocol="lsp", role="editor", host="nvim", cwd="/p")
+    expected = AttachRequest(version="0.5.0", protocol="lsp", role="editor", host="nvim", cwd="/p")
     assert handshake.parse_request(line(of_the_future={"a": 1})) == expected
     assert handshake.parse_request(line(roots=None, session=None, hints=None, options=None, pid=None)) == expected
 

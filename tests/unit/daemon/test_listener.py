@@ -14,7 +14,7 @@ import pytest
 
 from fileops.attach import control
 from fileops.attach.address import Address, find_address
-from fileops.attach.handshake import MAX_ANSWER_BYTES, MAX_LINE_BYTES, Attachment, attach_line, parse_answer
+from fileops.attach.handshake import MAX_ANSWER_BYTES, MAX_LINE_BYTES, AttachRequest, attach_line, parse_answer
 from fileops.attach.starter import listening_socket
 from fileops.compose.daemon import SharedDaemonState
 from fileops.daemon import listener as listener_module
@@ -22,7 +22,7 @@ from fileops.daemon.listener import Listener, fitted_line
 from support.daemon_process import Place, place
 from support.patience import PATIENCE_S
 
-LINE = attach_line(Attachment(version="0", protocol="lsp", role="agent", host="probe", cwd="/"))
+LINE = attach_line(AttachRequest(version="0", protocol="lsp", role="agent", host="probe", cwd="/"))
 
 
 class Running:

@@ -9,7 +9,7 @@ import pytest
 from fileops.model.events import WatcherHealth
 from fileops.model.files import Stamp
 from fileops.tracking.filesystem_monitors import MAX_MONITORS, FilesystemMonitors
-from fileops.tracking.monitor import Checked, FileMonitor
+from fileops.tracking.monitor import CheckReport, FileMonitor
 from support.patience import PATIENCE_S
 
 LOCAL, HUNG = 1, 2
@@ -43,11 +43,11 @@ class World:
             sweep_s=0.01,
         )
 
-    def check(self, path: str) -> Checked:
+    def check(self, path: str) -> CheckReport:
         with self.changed:
             self.checked[path] += 1
             self.changed.notify_all()
-        return Checked(is_observed=False)
+        return CheckReport(is_observed=False)
 
     def find_changed(self, files: Iterable[tuple[str, Stamp | None]]) -> list[str]:
         paths = [path for path, _ in files]

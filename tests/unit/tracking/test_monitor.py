@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from fileops.model.events import WatcherHealth
 from fileops.model.files import Stamp
 from fileops.model.internal_errors import WatchError
-from fileops.tracking.monitor import Checked, FileMonitor
+from fileops.tracking.monitor import CheckReport, FileMonitor
 from support.patience import PATIENCE_S
 
 NEVER_S = 3600.0
@@ -66,7 +66,7 @@ class MonitorWorld:
     def __post_init__(self) -> None:
         self.changed = threading.Condition(threading.RLock())
         self.looked: list[str] = []
-        self.answers: list[Checked] = []
+        self.answers: list[CheckReport] = []
         self.health: list[WatcherHealth] = []
         self.n_sweeps = 0
         self.n_opened = self.n_removed = 0
@@ -92,12 +92,12 @@ class MonitorWorld:
             sweep_files=self.sweep_files,
         )
 
-    def look(self, path: str) -> Checked:
+    def look(self, path: str) -> CheckReport:
         with self.changed:
             self.looked.append(path)
             self.changed_paths.discard(path)
             self.changed.notify_all()
-            return self.answers.pop(0) if self.answers else Checked(is_observed=False)
+            return self.answers.pop(0) if self.answers else CheckReport(is_observed=False)
 
     def each_sweep(self) -> None:
         with self.changed:
@@ -208,7 +208,10 @@ def test_change_before_the_watch_was_set_is_checked(quiet: MonitorWorld) -> None
 
 
 def test_check_that_is_due_again_is_repeated(quiet: MonitorWorld) -> None:
-    quiet.answers = [Checked(is_observed=False, is_due_again=True), Checked(is_observed=True, is_due_again=True)]
+    quiet.answers = [
+        CheckReport(is_observed=False, is_due_again=True),
+        CheckReport(is_observed=True, is_due_again=True),
+    ]
     quiet.track("/a/f")
     quiet.monitor.hint("/a/f")
     quiet.wait_for(lambda: quiet.looked == ["/a/f"] * 3)
@@ -216,7 +219,7 @@ def test_check_that_is_due_again_is_repeated(quiet: MonitorWorld) -> None:
 
 def test_checked_file_is_compared_with_the_stamp_that_was_observed(quiet: MonitorWorld) -> None:
     observed = replace(STAMP, mtime_ns=2)
-    quiet.answers = [Checked(is_observed=False), Checked(is_observed=True, stamp=observed)]
+    quiet.answers = [CheckReport(is_observed=False), CheckReport(is_observed=True, stamp=observed)]
     quiet.track("/a/f")
     quiet.monitor.check("/a/f")
     assert quiet.monitor.track("/a/f", STAMP) == STAMP

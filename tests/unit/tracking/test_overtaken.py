@@ -15,7 +15,7 @@ from fileops.model.files import Committed, ReadProof, Stamp
 from fileops.model.sessions import SessionName
 from fileops.tracking.filesystem_monitors import FilesystemMonitors, OnHealth
 from fileops.tracking.freshness import Freshness
-from fileops.tracking.monitor import Checked, FileMonitor
+from fileops.tracking.monitor import CheckReport, FileMonitor
 from fileops.tracking.registry import TrackerRegistry
 from support.events import EventRecorder
 from support.patience import PATIENCE_S
@@ -44,7 +44,7 @@ class Registry:
 
     def make_monitor(self, device: int, on_health: OnHealth) -> FileMonitor:
         return FileMonitor(
-            check=lambda path: Checked(is_observed=False),
+            check=lambda path: CheckReport(is_observed=False),
             each_sweep=lambda: None,
             on_health=on_health,
             open_watch=None,

@@ -11,9 +11,9 @@ from fileops.core.text import decode, detect_format
 from fileops.model.diagnostics import (
     MAX_LISTED,
     SEVERITIES,
+    CommittedFile,
     DiagnosticsReport,
     DiagnosticsState,
-    FileChange,
     Problem,
     ReportedProblem,
     Severity,
@@ -24,7 +24,7 @@ from fileops.model.sessions import SessionName
 class Edits(Struct, frozen=True, kw_only=True):
     """The edits that a report is about. edit_ids: in the order of their commits. severity: the mildest reported."""
 
-    changes: tuple[FileChange, ...]
+    changes: tuple[CommittedFile, ...]
     edit_ids: tuple[str, ...]
     session_id: SessionName
     severity: Severity
@@ -50,7 +50,7 @@ def text_of(data: bytes) -> str:
     return decode(data, detect_format(data))
 
 
-def compared_change(change: FileChange, before: Sequence[Problem], after: Sequence[Problem]) -> Compared:
+def compared_change(change: CommittedFile, before: Sequence[Problem], after: Sequence[Problem]) -> Compared:
     """Compare the problems of the whole file before and after a change."""
     old, new = change.before or b"", change.after or b""
     found = difference(before, after, text_edits(old, detect_format(old), change.splices))

@@ -17,7 +17,7 @@ MAX_COMPARED_LINES = 400_000  # of one block on both sides; larger ones count as
 MANY_SPLICES = 64  # more are compared line against line, which is cheaper
 
 
-class Region(Struct, kw_only=True):
+class ChangedRegion(Struct, kw_only=True):
     """Removed and added lines. old_at, new_at: their 0-based first line; start, end: bytes of the old data.
 
     in_pairs: each line corresponds to the line at the same index on the other side, and some of them are equal.
@@ -41,7 +41,7 @@ class _Block(Struct, kw_only=True):
     reached: int  # end of the last splice; the data up to `end` follows it
 
 
-def regions(data: bytes, fmt: TextFormat, splices: Sequence[Splice], first_line: int | None) -> Iterator[Region]:
+def regions(data: bytes, fmt: TextFormat, splices: Sequence[Splice], first_line: int | None) -> Iterator[ChangedRegion]:
     """Yield the regions in order. `first_line` is the 1-based line of the first splice, None to count it."""
     counted_at, old_at, shift = 0, 0, 0
     if first_line is not None and splices:
@@ -64,7 +64,7 @@ def regions(data: bytes, fmt: TextFormat, splices: Sequence[Splice], first_line:
         for a, a_end, b, b_end in ranges:
             start += sum(map(len, old[at:a]))
             end = start + sum(map(len, old[a:a_end]))
-            yield Region(
+            yield ChangedRegion(
                 old_at=old_at + a,
                 new_at=old_at + shift + b,
                 start=start,

@@ -12,7 +12,7 @@ from typing import Literal
 import xxhash
 
 from fileops.core.diff.lines import positional_ranges
-from fileops.core.diff.regions import CONTEXT_LINES, Region, regions
+from fileops.core.diff.regions import CONTEXT_LINES, ChangedRegion, regions
 from fileops.core.pausing import Check, unchecked
 from fileops.core.text import (
     cut,
@@ -91,7 +91,7 @@ class _DiffBuilder:
         self._end_bytes = self._old_end = 0
         self._number = 0
 
-    def add(self, region: Region) -> None:
+    def add(self, region: ChangedRegion) -> None:
         n_equal = sum(map(eq, region.old, region.new)) if region.in_pairs else 0
         self._n_removed += len(region.old) - n_equal
         self._n_added += len(region.new) - n_equal
@@ -127,7 +127,7 @@ class _DiffBuilder:
             snippet="\n".join(self._snippet),
         )
 
-    def _open(self, region: Region) -> None:
+    def _open(self, region: ChangedRegion) -> None:
         above: list[bytes] = []
         start = region.start
         while start and len(above) < CONTEXT_LINES:
@@ -218,7 +218,7 @@ class _DiffBuilder:
             rows.append(HunkLine(kind, last, no_newline=True))
         return rows
 
-    def _put_pairs(self, region: Region) -> None:
+    def _put_pairs(self, region: ChangedRegion) -> None:
         """Put equal lines as context, and the changed lines between two of them as a block."""
         old, new = b"".join(region.old), b"".join(region.new)
         equal = list(map(eq, region.old, region.new))
@@ -319,7 +319,7 @@ def range_of_hunk(start: int, n_lines: int) -> str:
     return str(start) if n_lines == 1 else f"{start},{n_lines}"
 
 
-def _first_line(data: bytes, region: Region) -> int:
+def _first_line(data: bytes, region: ChangedRegion) -> int:
     """Return the 1-based first changed line; after a deletion at the end, the last line of the text."""
     deletes_end = not region.new and region.end == len(data)
     return max(1, region.new_at + (not deletes_end))

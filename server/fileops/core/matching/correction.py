@@ -125,7 +125,7 @@ def _by_line_numbers(content: str, edit: Edit) -> _FoundText | None:
     numbers = [int(found[1]) for found in numbered if found]
     if len(numbers) != len(old_lines) or numbers != list(range(numbers[0], numbers[0] + len(numbers))):
         return None
-    lines = _Lines(content)
+    lines = _ContentLines(content)
     texts = [found[2] for found in numbered if found]
     first, last = numbers[0] - 1, numbers[-1] - 1
     if first < 0 or lines.bodies[first : last + 1] != texts:
@@ -173,7 +173,7 @@ def _by_blank_lines(content: str, edit: Edit) -> _FoundText | None:
 
 
 def _by_trailing_blanks(content: str, edit: Edit) -> _FoundText | None:
-    lines = _Lines(content)
+    lines = _ContentLines(content)
     seen = "\n".join(line.rstrip(" \t") for line in lines.bodies)
     wanted = "\n".join(line.rstrip(" \t\r") for line in edit.old_string.split("\n"))
     to_line_end = edit.old_string.endswith((" ", "\t"))
@@ -194,7 +194,7 @@ def _by_trailing_blanks(content: str, edit: Edit) -> _FoundText | None:
 
 def _by_indentation(content: str, edit: Edit) -> _FoundText | None:
     """Match whole lines only."""
-    lines, old_lines = _Lines(content), to_lf(edit.old_string).split("\n")
+    lines, old_lines = _ContentLines(content), to_lf(edit.old_string).split("\n")
     seen = "\n" + "\n".join(line.lstrip(" \t") for line in lines.bodies)
     wanted = "\n" + "\n".join(line.lstrip(" \t") for line in old_lines)
     has_end = not old_lines[-1]  # the place then ends before the next line
@@ -264,7 +264,7 @@ _TIERS: dict[Tier, Callable[[str, Edit], _FoundText | None]] = {
 # --- helpers --------------------------------------------------------------------------------------------------
 
 
-class _Lines:
+class _ContentLines:
     """The lines of a content. `bodies` are the lines without their ends, LF or CRLF."""
 
     def __init__(self, content: str) -> None:

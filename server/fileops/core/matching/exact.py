@@ -15,7 +15,7 @@ from msgspec import Struct
 from fileops.core.linefeeds import Walk
 from fileops.core.pausing import Check, checked, unchecked
 from fileops.core.text import count_newlines, encode, n_bytes_of, to_lf, wide_text
-from fileops.model.edits import Edit, Span, Splice
+from fileops.model.edits import ByteSpan, Edit, Splice
 from fileops.model.errors import NotEncodable
 from fileops.model.files import Text
 
@@ -43,8 +43,8 @@ class Matches(Struct, frozen=True, kw_only=True):
         return len(self.candidates)
 
     @property
-    def spans(self) -> tuple[Span, ...]:
-        return tuple(map(Span, self.starts, self.ends))
+    def spans(self) -> tuple[ByteSpan, ...]:
+        return tuple(map(ByteSpan, self.starts, self.ends))
 
 
 class Step(Struct, frozen=True, kw_only=True):

@@ -24,7 +24,7 @@ from fileops.core.diff.contents import (
 from fileops.core.merge.clusters import Cluster, clusters
 from fileops.core.restored import Restored, Typed
 from fileops.core.text import detect_format, find_aligned, line_end, line_start, newline_of, split_lines
-from fileops.model.edits import Span, Splice
+from fileops.model.edits import ByteSpan, Splice
 from fileops.model.files import TextFormat
 
 
@@ -36,7 +36,7 @@ class RebasedSplices(Struct, frozen=True, kw_only=True):
     """
 
     splices: tuple[Splice, ...]
-    conflicts: tuple[Span, ...] = ()
+    conflicts: tuple[ByteSpan, ...] = ()
     later: tuple[Splice, ...] = ()
 
 
@@ -50,7 +50,7 @@ def rebase(splices: Sequence[Splice], base: bytes, present: bytes) -> RebasedSpl
     if present == target:
         return RebasedSplices(splices=())
     if detect_format(present).encoding != fmt.encoding:
-        return RebasedSplices(splices=(), conflicts=(Span(0, len(present)),))
+        return RebasedSplices(splices=(), conflicts=(ByteSpan(0, len(present)),))
     wanted = _settled(wanted, base, fmt)
     since = _settled(splices_between(base, present, fmt), base, fmt)
     if _is_made(wanted, since, base, target, present, fmt):
@@ -90,7 +90,7 @@ def _line_stop(data: bytes, fmt: TextFormat, at: int) -> int:
     return at if line_start(data, fmt, at) == at else line_end(data, fmt, at)
 
 
-def map_spans(spans: Sequence[Span], base: bytes, present: bytes) -> tuple[Span, ...]:
+def map_spans(spans: Sequence[ByteSpan], base: bytes, present: bytes) -> tuple[ByteSpan, ...]:
     """Map places in `base` to `present`. Text typed before a place moves it, text typed inside widens it."""
     if base == present:
         return tuple(spans)
@@ -230,9 +230,9 @@ def _merged(
     """Merge `wanted`, which leads from base to target, and `since`, from base to present. Both are settled."""
     # growth[n]: by how much a place after their first n changes is further down in present than in base.
     growth = list(accumulate((len(change.new) - change.end + change.start for change in since), initial=0))
-    conflicts: list[Span] = []
+    conflicts: list[ByteSpan] = []
     free: list[tuple[Splice, int]] = []  # our splices, and how many of their changes are above each
-    alike: list[tuple[Cluster, Span]] = []
+    alike: list[tuple[Cluster, ByteSpan]] = []
     made: set[int] = set()  # their changes that our splices make, too
     rest: list[Splice] = []  # what is left to delete where they deleted parts
 
@@ -244,7 +244,7 @@ def _merged(
             continue
         start = min(cluster.ours[0].start, theirs[0].start)
         end = max(cluster.ours[-1].end, theirs[-1].end)
-        place = Span(start + growth[cluster.first], end + growth[cluster.stop])
+        place = ByteSpan(start + growth[cluster.first], end + growth[cluster.stop])
         if splicing.apply_within(base, cluster.ours, start, end) == splicing.apply_within(base, theirs, start, end):
             alike.append((cluster, place))
             made.update(range(cluster.first, cluster.stop))
@@ -281,11 +281,13 @@ def _merged(
         floor = shifted.end
         spans_lines = newline_of(fmt) in base[splice.start : splice.end] + splice.new
         if _has_sign_moved_over(splice, since, n_above, base, fmt):
-            conflicts.append(Span(shifted.start, shifted.end))
-        elif restored is None or not restored.has_some_of(splice, Span(first, shifted.end), spans_lines=spans_lines):
+            conflicts.append(ByteSpan(shifted.start, shifted.end))
+        elif restored is None or not restored.has_some_of(
+            splice, ByteSpan(first, shifted.end), spans_lines=spans_lines
+        ):
             result.append(shifted)
         elif not restored.has_all_of(splice):
-            conflicts.append(Span(shifted.start, shifted.end))
+            conflicts.append(ByteSpan(shifted.start, shifted.end))
 
     # Case 5.
     result = sorted((*result, *rest), key=lambda splice: splice.start)
@@ -367,20 +369,20 @@ def _signs_beside(
     return removed, inserted
 
 
-def _glued(splices: Sequence[Splice], present: bytes, fmt: TextFormat) -> list[Span]:
+def _glued(splices: Sequence[Splice], present: bytes, fmt: TextFormat) -> list[ByteSpan]:
     """Return the places at which parts from both sides would form one word, which neither side contains."""
     merged = splicing.apply(present, splices)
-    glued: list[Span] = []
+    glued: list[ByteSpan] = []
     shift = 0
     for splice in splices:
         start = splice.start + shift
         if is_inside_word(merged, start, fmt) or is_inside_word(merged, start + len(splice.new), fmt):
-            glued.append(Span(splice.start, splice.end))
+            glued.append(ByteSpan(splice.start, splice.end))
         shift += len(splice.new) - (splice.end - splice.start)
     return glued
 
 
-def _present_extent(place: Span, since: Sequence[Splice]) -> Span:
+def _present_extent(place: ByteSpan, since: Sequence[Splice]) -> ByteSpan:
     """Return the part of the present content that corresponds to a place of the base."""
     start, end = place.start, place.end
     shift = grown = 0
@@ -392,4 +394,4 @@ def _present_extent(place: Span, since: Sequence[Splice]) -> Span:
             start = min(start, change.start)
             end = max(end, change.end)
             grown += growth
-    return Span(start + shift, end + shift + grown)
+    return ByteSpan(start + shift, end + shift + grown)

@@ -21,7 +21,7 @@ from fileops.core.merge.undo import MAX_COMPARED_BYTES, Undone, line_ranges, und
 from fileops.core.story.story import story_of
 from fileops.core.text import count_newlines, detect_format, is_binary, line_end, line_start, split_lines
 from fileops.model.digest import content_digest
-from fileops.model.edits import LineRange, Span, Splice
+from fileops.model.edits import ByteSpan, LineRange, Splice
 from fileops.model.errors import UndoConflict
 from fileops.model.files import TextFormat
 from fileops.model.rewind import FileStep
@@ -158,7 +158,7 @@ def _by_story(
         if cluster.why is None:
             done.add(step_id)
         elif step_id in ours:
-            left.append(PlaceLeft(step_id, line_ranges(present, (Span(cluster.start, cluster.end),))))
+            left.append(PlaceLeft(step_id, line_ranges(present, (ByteSpan(cluster.start, cluster.end),))))
     left_ids = {place.entry_id for place in left}
     return Rewound(
         content=undo.content(),

@@ -22,7 +22,7 @@ from fileops.core.merge.separation import SidedStep, undo_of_ours
 from fileops.core.merge.texts import StepTexts
 from fileops.core.text import count_newlines, detect_format
 from fileops.model.digest import content_digest
-from fileops.model.edits import LineRange, Span, Splice
+from fileops.model.edits import ByteSpan, LineRange, Splice
 from fileops.model.errors import UndoConflict
 from fileops.model.files import TextFormat
 from fileops.model.rewind import FileStep
@@ -76,7 +76,7 @@ def undo_edits(
 class _Conflict(Exception):
     """A conflict. `places` are in `content`."""
 
-    def __init__(self, reason: str, content: bytes | None, places: Sequence[Span] = ()) -> None:
+    def __init__(self, reason: str, content: bytes | None, places: Sequence[ByteSpan] = ()) -> None:
         super().__init__(reason)
         self.reason = reason
         self.content = content
@@ -92,11 +92,11 @@ def _step_back(run: Run, current: bytes | None, texts: StepTexts) -> _Step:
         case "create":
             if current is None or content_digest(current) == edit.after:
                 return None, ()
-            raise _Conflict("the file was changed after it was created", current, (Span(0, len(current)),))
+            raise _Conflict("the file was changed after it was created", current, (ByteSpan(0, len(current)),))
         case "delete":
             if current is None:
                 return splicing.apply(b"", _reverse(edit, texts, current)), ()
-            raise _Conflict("another file exists there now", current, (Span(0, len(current)),))
+            raise _Conflict("another file exists there now", current, (ByteSpan(0, len(current)),))
         case "modify":
             if current is None:
                 raise _Conflict("the file no longer exists", None)
@@ -239,7 +239,7 @@ def _checked(content: bytes, splices: Sequence[Splice], run: Sequence[FileStep])
 
 
 def _unknown(current: bytes | None) -> _Conflict:
-    places = () if current is None else (Span(0, len(current)),)
+    places = () if current is None else (ByteSpan(0, len(current)),)
     return _Conflict("the content after the edit is no longer known", current, places)
 
 
@@ -266,13 +266,13 @@ def _brought(before: bytes, after: bytes, fmt: TextFormat) -> Counter[bytes]:
     return added - removed
 
 
-def current_ranges(reverse: Sequence[Splice], base: bytes, present: bytes) -> tuple[Span, ...]:
+def current_ranges(reverse: Sequence[Splice], base: bytes, present: bytes) -> tuple[ByteSpan, ...]:
     """Return the ranges of an edit in the current content. Args: reverse: over `base`, the content after the edit."""
     reverse = minimal(reverse, base, detect_format(base))
-    return map_spans([Span(splice.start, splice.end) for splice in reverse], base, present)
+    return map_spans([ByteSpan(splice.start, splice.end) for splice in reverse], base, present)
 
 
-def line_ranges(data: bytes | None, places: Sequence[Span]) -> tuple[LineRange, ...]:
+def line_ranges(data: bytes | None, places: Sequence[ByteSpan]) -> tuple[LineRange, ...]:
     """Return the lines of each place of a content."""
     if data is None:
         return ()

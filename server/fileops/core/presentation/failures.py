@@ -11,7 +11,7 @@ from fileops.core.text import cut
 from fileops.model import errors
 from fileops.model.edits import LineRange, Relevance
 from fileops.model.errors import FileOpsError
-from fileops.model.settings import Texts
+from fileops.model.settings import OutputTexts
 
 Tool = Literal["read", "edit", "multi_edit", "write", "edit_notebook"]
 EMPTY_NOTEBOOK = '{"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}'
@@ -21,7 +21,7 @@ _USE_PARTS = (
     "search for specific content."
 )
 _USE_NOTEBOOK_EDIT = "Use NotebookEdit tool instead."
-SPECIFIED = Texts()
+SPECIFIED = OutputTexts()
 _MAX_LINES_NAMED = 20
 
 # Advice for a failure of the operating system that has no hint.
@@ -34,7 +34,7 @@ _CONSENT = (
 _CHECK_DISK = "Try again; if it fails again, check the file, its folder and its disk."
 
 
-def failure_text(error: FileOpsError, tool: Tool, path: str, texts: Texts = SPECIFIED) -> str:
+def failure_text(error: FileOpsError, tool: Tool, path: str, texts: OutputTexts = SPECIFIED) -> str:
     """Return the text of a failed tool for the model."""
     advice = _USE_PARTS if texts.read_advice is None else texts.read_advice
     match error:
@@ -67,7 +67,7 @@ def _read_first(lines: LineRange | None) -> str:
     return "Read it first." if lines is None else f"Read {lines_named((lines,))} first."
 
 
-def error_text(error: FileOpsError, tool: Tool, path: str, texts: Texts = SPECIFIED) -> str:
+def error_text(error: FileOpsError, tool: Tool, path: str, texts: OutputTexts = SPECIFIED) -> str:
     match error:
         case errors.FileMissing() if tool == "edit_notebook":
             return f"File does not exist. A new notebook without cells is a file with the text {EMPTY_NOTEBOOK}"

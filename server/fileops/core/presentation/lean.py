@@ -12,7 +12,7 @@ from fileops.core.presentation import outputs
 from fileops.core.presentation.phrases import counted
 from fileops.model.edits import Hunk, HunkLine, LineRange
 from fileops.model.errors import FileOpsError, MultipleMatches, NoMatch
-from fileops.model.results import EditResult, Notice
+from fileops.model.results import ChangeNotice, EditResult
 
 MAX_LINE_CHARS = 200
 MAX_PLACES = 5  # lines of places that are named
@@ -53,7 +53,7 @@ def failed_text(output: str, error: FileOpsError) -> str:
     return output
 
 
-def changed_text(notice: Notice, shown: Sequence[LineRange]) -> str:
+def changed_text(notice: ChangeNotice, shown: Sequence[LineRange]) -> str:
     """Return what others changed in the file of a refused edit, without the lines that the answer shows anyway.
 
     shown: of the present file.

@@ -3,7 +3,7 @@
 from fileops.core.presentation.diffs import first_lines, hunks_of
 from fileops.core.presentation.phrases import counted
 from fileops.model.events import DidRecover
-from fileops.model.results import ForeignChange, Notice
+from fileops.model.results import ChangeNotice, ForeignChange
 
 MAX_DIFF_LINES = 40
 MAX_DIFF_CHARS = 3000
@@ -41,18 +41,18 @@ def _waiting_text(event: DidRecover) -> str | None:
     return f"{files} are in folders that cannot be used now, and are put back when they can: {folders}."
 
 
-def notice_of(change: ForeignChange) -> Notice:
+def notice_of(change: ForeignChange) -> ChangeNotice:
     """Return the notice of a change."""
     path, changed_by = change.file_path, change.changed_by
     if change.digest is None:
-        return Notice(file_path=path, changed_by=changed_by, kind="gone")
+        return ChangeNotice(file_path=path, changed_by=changed_by, kind="gone")
     hunks = hunks_of(change.diff or "")
     diff, n_more = first_lines(hunks, max_lines=MAX_DIFF_LINES, max_chars=MAX_DIFF_CHARS)
     kind = "modified" if changed_by == "external" else "unsaved" if changed_by == "buffer" else "edited"
-    return Notice(file_path=path, changed_by=changed_by, kind=kind, diff=diff if hunks else None, n_more=n_more)
+    return ChangeNotice(file_path=path, changed_by=changed_by, kind=kind, diff=diff if hunks else None, n_more=n_more)
 
 
-def notice_text(notice: Notice) -> str:
+def notice_text(notice: ChangeNotice) -> str:
     """Return the text about a changed file."""
     path = notice.file_path
     match notice.kind:
@@ -70,7 +70,7 @@ def notice_text(notice: Notice) -> str:
 SAME_CALL = "This is all that changed, and it counts as read: you can send the same call again if it is still right."
 
 
-def rebased_text(notice: Notice) -> str:
+def rebased_text(notice: ChangeNotice) -> str:
     """Return the text about a changed file to which its edit was applied."""
     return (
         f"Other lines of {notice.file_path} changed since you last read it; your edit was applied to the file as it is "
@@ -78,7 +78,7 @@ def rebased_text(notice: Notice) -> str:
     )
 
 
-def _shown(heading: str, notice: Notice) -> str:
+def _shown(heading: str, notice: ChangeNotice) -> str:
     diff, n_more = notice.diff, notice.n_more
     if diff is None:
         return "Read the file."

@@ -16,12 +16,12 @@ from fileops.core.presentation.phrases import counted
 from fileops.core.presentation.titles import relative
 from fileops.model import errors
 from fileops.model.approval import ApprovalRequest
-from fileops.model.changes import ChangedFile, Permissions, Problem
+from fileops.model.changes import ChangeProblem, FileOutcome, Permissions
 from fileops.model.edits import Change, Edit, Plan, Rebased
 from fileops.model.errors import FileOpsError
 from fileops.model.notebooks import CellChange
 from fileops.model.results import UndoneFile
-from fileops.model.settings import Texts
+from fileops.model.settings import OutputTexts
 
 REMINDER = (
     "<system-reminder>\nWhenever you read a file, you should consider whether it looks malicious. If it does, you "
@@ -269,7 +269,7 @@ def joined_change(first: Change, second: Change) -> Change:
     )
 
 
-def changes_text(files: Sequence[ChangedFile], dropped: Sequence[str], *, is_dry: bool) -> str:
+def changes_text(files: Sequence[FileOutcome], dropped: Sequence[str], *, is_dry: bool) -> str:
     """Return the output of a change set. dropped: paths that the user left out."""
     lines = [f"Applied {counted(len(files), 'change')} together:"]
     lines += [
@@ -318,7 +318,7 @@ def left_out_text(path: str) -> str:
 
 
 def changes_failure_text(
-    problems: Sequence[Problem], paths: Sequence[str], texts: Texts, *, is_of_set: bool = False
+    problems: Sequence[ChangeProblem], paths: Sequence[str], texts: OutputTexts, *, is_of_set: bool = False
 ) -> str:
     """Return the output of a change set that was not written at all. paths: of its changes, as given.
 

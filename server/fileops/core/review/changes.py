@@ -11,40 +11,40 @@ from operator import ne
 import xxhash
 from msgspec import Struct
 
-from fileops.core.diff.regions import Region, regions
+from fileops.core.diff.regions import ChangedRegion, regions
 from fileops.core.diff.unified import MAX_LINE_CHARS, range_of_hunk
 from fileops.core.notebook.cells import parse
 from fileops.core.pausing import Check, unchecked
 from fileops.core.text import count_newlines, cut, decode_part
 from fileops.model.edits import Plan, Splice
 from fileops.model.files import TextFormat
-from fileops.model.review import ReviewChange
+from fileops.model.review import ReviewPart
 
 MAX_CHANGES = 1000  # per plan: nobody decides about more; the last one contains the rest
 MAX_SHOWN_BYTES = 1_000_000  # of a whole text in a question or a result, as docs/PROTOCOL.md says
 MAX_DIFF_BYTES = 1_000_000  # of all changes of a plan together, as in `diff`
 
 
-_EMPTY_FILE = ReviewChange(
+_EMPTY_FILE = ReviewPart(
     id="1-empty", old_start=0, old_lines=0, new_start=0, new_lines=0, diff="", splice=Splice(0, 0, b"")
 )
 
 
-def changes_of(plan: Plan, check: Check = unchecked) -> tuple[ReviewChange, ...]:
+def changes_of(plan: Plan, check: Check = unchecked) -> tuple[ReviewPart, ...]:
     """Return the changes of a plan, top to bottom. Between two of them there is at least one unchanged line.
 
     The creation or deletion of an empty file, and a rename alone, are one change without lines. The id of a change is
     its number and a digest of its lines. Raises: the errors of `check`.
     """
     data, fmt = plan.snapshot.data, plan.format
-    changes: list[ReviewChange] = []
+    changes: list[ReviewPart] = []
     left = MAX_DIFF_BYTES
     in_one_part = _never if not plan.cells else _CellParts(plan)
     for run in _joined(_runs(plan, check), data, fmt, in_one_part):
         old, new = data[run.start : run.end], b"".join(run.new)
         left -= len(old) + len(new)
         digest = xxhash.xxh3_64_hexdigest(b"%d\0%b%b" % (len(old), old, new))
-        change = ReviewChange(
+        change = ReviewPart(
             id=f"{len(changes) + 1}-{digest}",
             old_start=run.old_at + bool(run.n_old),
             old_lines=run.n_old,
@@ -92,7 +92,7 @@ def _runs(plan: Plan, check: Check) -> Iterator[_Run]:
             start, counted = end, first + len(old)
 
 
-def _changed_pairs(region: Region) -> Iterator[tuple[int, int]]:
+def _changed_pairs(region: ChangedRegion) -> Iterator[tuple[int, int]]:
     """Yield the runs of unequal lines of a region whose lines correspond one to one."""
     first = 0
     for at, differs in enumerate([*map(ne, region.old, region.new), False]):

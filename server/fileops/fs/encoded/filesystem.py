@@ -16,7 +16,7 @@ from msgspec.structs import replace as replaced
 from fileops.core import legacy_text
 from fileops.core.globs import Glob
 from fileops.core.text import SNIFF_BYTES, detect_format
-from fileops.model.changes import PlannedFile
+from fileops.model.changes import FilePlan
 from fileops.model.edits import Splice
 from fileops.model.files import Committed, Snapshot, Source, Stamp
 from fileops.model.internal_errors import Stale
@@ -80,7 +80,7 @@ class EncodedFileSystem:
         return self._delegate.remove(self._in_file(snapshot), hooks)
 
     def replace_set(
-        self, set_id: str, files: Sequence[PlannedFile], hooks: SetHooks, *, is_strict: bool = True
+        self, set_id: str, files: Sequence[FilePlan], hooks: SetHooks, *, is_strict: bool = True
     ) -> tuple[Committed, ...]:
         in_files = tuple(map(self._planned_in_file, files))
         committed = self._delegate.replace_set(
@@ -88,7 +88,7 @@ class EncodedFileSystem:
         )
         return self._shown_set(committed)
 
-    def _planned_in_file(self, file: PlannedFile) -> PlannedFile:
+    def _planned_in_file(self, file: FilePlan) -> FilePlan:
         """Return the same change of the file's bytes. Raises: Stale."""
         snapshot = file.snapshot
         if snapshot.encoding is None:

@@ -31,7 +31,7 @@ from fileops.fs.local.write_target import WriteTarget, WriteTargets, inode_of, r
 from fileops.fs.os_errors import translate
 from fileops.fs.single_files import commit_with_singles
 from fileops.fs.streams import BytesStream
-from fileops.model.changes import PlannedFile
+from fileops.model.changes import FilePlan
 from fileops.model.edits import Splice
 from fileops.model.errors import FileMissing, FileOpsError
 from fileops.model.events import DidRecover
@@ -184,13 +184,13 @@ class LocalFileSystem:
             return committed
 
     def replace_set(
-        self, set_id: str, files: Sequence[PlannedFile], hooks: SetHooks, *, is_strict: bool = True
+        self, set_id: str, files: Sequence[FilePlan], hooks: SetHooks, *, is_strict: bool = True
     ) -> tuple[Committed, ...]:
         for folder in {folder_of(path) for file in files for path in (file.snapshot.path, file.new_path) if path}:
             self._recovery.run_once(folder)
         descriptors.make_room(_DESCRIPTORS_OF_A_FILE * len(files))
 
-        def commit_set(files: Sequence[PlannedFile], hooks: SetHooks) -> tuple[Committed, ...]:
+        def commit_set(files: Sequence[FilePlan], hooks: SetHooks) -> tuple[Committed, ...]:
             return self._committed_set(set_id, files, hooks)
 
         if is_strict:
@@ -199,7 +199,7 @@ class LocalFileSystem:
         hard_links = [path for path, stamp in stamps if stamp is not None and stamp.n_links > 1]
         return commit_with_singles(self, set_id, files, hard_links, commit_set, hooks)
 
-    def _committed_set(self, set_id: str, files: Sequence[PlannedFile], hooks: SetHooks) -> tuple[Committed, ...]:
+    def _committed_set(self, set_id: str, files: Sequence[FilePlan], hooks: SetHooks) -> tuple[Committed, ...]:
         with committing(files[0].snapshot.path):
             return SetCommit(
                 set_id=set_id,

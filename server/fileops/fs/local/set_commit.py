@@ -49,7 +49,7 @@ from fileops.fs.local.set_journal import SetJournal, SetStep, StepKind, new_reco
 from fileops.fs.local.set_recovery import RollBack, clear, remove_folders
 from fileops.fs.local.write_target import WriteTarget, WriteTargets, inode_of, require_writable
 from fileops.fs.os_errors import at_path
-from fileops.model.changes import PlannedFile
+from fileops.model.changes import FilePlan
 from fileops.model.digest import content_digest
 from fileops.model.errors import AlreadyExists, SetConflict, SetUnsupported
 from fileops.model.files import CommitReport, Committed, Snapshot
@@ -60,10 +60,10 @@ from fileops.ports import SetHooks
 _NO_LINK = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK}
 
 
-class _Step(Struct, kw_only=True):
+class _SetStep(Struct, kw_only=True):
     """A step of the set and its open files. data: the new content; target: the old file, None for a creation."""
 
-    file: PlannedFile
+    file: FilePlan
     record: SetStep
     path: str
     dir_fd: int
@@ -88,14 +88,14 @@ class SetCommit(Struct, kw_only=True):
     """One change set on its way to the disk. on_kept: called if one of our files had to stay in this folder."""
 
     set_id: str
-    files: Sequence[PlannedFile]
+    files: Sequence[FilePlan]
     hooks: SetHooks
     opener: Opener
     targets: WriteTargets
     writes: RecentWrites
     sets_folder: str
     on_kept: Callable[[str], None]
-    _steps: list[_Step] = field(default_factory=list[_Step])
+    _steps: list[_SetStep] = field(default_factory=list[_SetStep])
     _folders: dict[str, int] = field(default_factory=dict[str, int])  # open ones
     _made: list[str] = field(default_factory=list[str])
 
@@ -138,27 +138,27 @@ class SetCommit(Struct, kw_only=True):
                 with at_path(path):
                     raise SetUnsupported(reason="the files belong to different users")
 
-    def _steps_of(self, file: PlannedFile, target: WriteTarget | None) -> list[_Step]:
+    def _steps_of(self, file: FilePlan, target: WriteTarget | None) -> list[_SetStep]:
         """Return the steps for a file: a rename with another text creates a new file and removes the old one."""
         path, new_path = file.snapshot.path, file.new_path
         if target is None:
             data = core_splices.apply(b"", file.splices)
-            return [_Step(file=file, record=_record("make", path), path=path, dir_fd=-1, data=data)]
+            return [_SetStep(file=file, record=_record("make", path), path=path, dir_fd=-1, data=data)]
         self._require_replaceable(file, target)
         old = _record("drop", path, target, file.snapshot)
         if file.removes:
-            return [_Step(file=file, record=old, path=path, dir_fd=target.dir_fd, target=target)]
+            return [_SetStep(file=file, record=old, path=path, dir_fd=target.dir_fd, target=target)]
         data = core_splices.apply(file.snapshot.data, file.splices)
         if new_path is None:
             record = _record("swap", path, target, file.snapshot)
-            return [_Step(file=file, record=record, path=path, dir_fd=target.dir_fd, target=target, data=data)]
+            return [_SetStep(file=file, record=record, path=path, dir_fd=target.dir_fd, target=target, data=data)]
         if data == file.snapshot.data and file.permissions is None:
             record = _record("move", path, target, file.snapshot, new_path)
-            return [_Step(file=file, record=record, path=path, dir_fd=target.dir_fd, target=target, data=data)]
-        make = _Step(file=file, record=_record("make", new_path), path=new_path, dir_fd=-1, target=target, data=data)
-        return [make, _Step(file=file, record=old, path=path, dir_fd=target.dir_fd, target=target)]
+            return [_SetStep(file=file, record=record, path=path, dir_fd=target.dir_fd, target=target, data=data)]
+        make = _SetStep(file=file, record=_record("make", new_path), path=new_path, dir_fd=-1, target=target, data=data)
+        return [make, _SetStep(file=file, record=old, path=path, dir_fd=target.dir_fd, target=target)]
 
-    def _require_replaceable(self, file: PlannedFile, target: WriteTarget) -> None:
+    def _require_replaceable(self, file: FilePlan, target: WriteTarget) -> None:
         """Raises: Stale, SetUnsupported, OSError."""
         assert file.snapshot.stamp is not None
         if not same_stamp(file.snapshot.stamp, nofollow.stamp_of(target.status)):
@@ -184,7 +184,7 @@ class SetCommit(Struct, kw_only=True):
             )
         journal.prepare(new_record(self.set_id, tuple(step.record for step in self._steps)))
 
-    def _prepare_step(self, held: ExitStack, step: _Step) -> None:
+    def _prepare_step(self, held: ExitStack, step: _SetStep) -> None:
         """Raises: as `run`."""
         if step.record.kind == "move":
             assert step.file.new_path is not None
@@ -241,7 +241,7 @@ class SetCommit(Struct, kw_only=True):
         held.callback(release, name)
         return name
 
-    def _write_temp(self, held: ExitStack, step: _Step) -> None:
+    def _write_temp(self, held: ExitStack, step: _SetStep) -> None:
         """Write the new content beside the target, and sync it. Raises: SetUnsupported, OSError."""
         target = step.target
 
@@ -279,7 +279,7 @@ class SetCommit(Struct, kw_only=True):
             backup="" if step.record.kind == "make" else self._own_name(held),
         )
 
-    def _checks(self, step: _Step) -> CommitChecks:
+    def _checks(self, step: _SetStep) -> CommitChecks:
         def nothing() -> None:
             """Do nothing: the set compares, begins and locks for all of its files together."""
 
@@ -327,7 +327,7 @@ class SetCommit(Struct, kw_only=True):
         fds = {step.dir_fd for step in self._steps} | {step.new_dir_fd for step in self._steps} - {-1}
         return list({inode_of(os.fstat(fd)): fd for fd in fds}.values())
 
-    def _require_unchanged(self, step: _Step) -> None:
+    def _require_unchanged(self, step: _SetStep) -> None:
         """Compare for the last time before the names change. Raises: Stale, PathMoved, OSError."""
         target = step.target
         if target is not None:
@@ -339,7 +339,7 @@ class SetCommit(Struct, kw_only=True):
             if self.targets.inode_at(folder_of(new_path)) != inode_of(os.fstat(self._folders[folder_of(new_path)])):
                 raise PathMoved(path=new_path)
 
-    def _change_name(self, step: _Step) -> None:
+    def _change_name(self, step: _SetStep) -> None:
         """Raises: Stale, AlreadyExists, SetUnsupported, OSError."""
         try:
             match step.record.kind:
@@ -367,7 +367,7 @@ class SetCommit(Struct, kw_only=True):
             raise
         self._require_untouched(step)
 
-    def _swap(self, step: _Step) -> None:
+    def _swap(self, step: _SetStep) -> None:
         """Put the new file in place, and keep the old one under one of our names.
 
         Without an exchange the old file gets a second name first. A file that another program renames over it between
@@ -382,7 +382,7 @@ class SetCommit(Struct, kw_only=True):
             raise Stale(path=step.path)
         os.rename(step.record.temp, step.name, src_dir_fd=step.dir_fd, dst_dir_fd=step.dir_fd)
 
-    def _require_untouched(self, step: _Step) -> None:
+    def _require_untouched(self, step: _SetStep) -> None:
         """Check that what was taken out of a name is what was compared before: see `commit`, "exchange and compare".
 
         Raises: Stale, after which everything is rolled back, so that a write by another program is restored.
@@ -458,7 +458,7 @@ class SetCommit(Struct, kw_only=True):
         return tuple(by_file[id(file)] for file in self.files)
 
 
-def _report(step: _Step) -> CommitReport:
+def _report(step: _SetStep) -> CommitReport:
     durability = "synced" if step.is_synced else "not_synced"
     if step.file.new_path is not None:
         return CommitReport(method="rename", durability=durability)

@@ -23,7 +23,7 @@ from fileops.fs.overlay.pending_edits import PendingEdit
 from fileops.fs.overlay.state import DocumentState, OpenDocument, comparable, content_of, snapshot_of
 from fileops.fs.overlay.text_document import encode_document
 from fileops.fs.overlay.text_edits import document_edits
-from fileops.model.changes import PlannedFile
+from fileops.model.changes import FilePlan
 from fileops.model.documents import BufferEdit, DocumentEdit, NotebookBufferEdit, PositionEncoding
 from fileops.model.edits import Splice
 from fileops.model.errors import ApplyRefused, DocumentUnknown, FileOpsError, NotebookInvalid, SetConflict
@@ -69,13 +69,13 @@ class EditorCommit(Struct, frozen=True, kw_only=True):
 
     def replace(self, snapshot: Snapshot, splices: Sequence[Splice], hooks: CommitHooks) -> Committed:
         """See FileSystem.replace. The caller holds the file's lock: no check sees our change before it is recorded."""
-        writes = self.planned([PlannedFile(snapshot=snapshot, splices=tuple(splices))])
+        writes = self.planned([FilePlan(snapshot=snapshot, splices=tuple(splices))])
         hooks.before()
         (committed,) = self.commit(writes, hooks.on_cancel)
         hooks.after(committed)
         return committed
 
-    def planned(self, wanted: Sequence[PlannedFile]) -> "tuple[_EditorWrite, ...]":
+    def planned(self, wanted: Sequence[FilePlan]) -> "tuple[_EditorWrite, ...]":
         """Return what `commit` takes. The caller holds the files' locks until then. Raises: Stale, ApplyRefused."""
         writes: list[_EditorWrite] = []
         for file in wanted:
@@ -116,14 +116,14 @@ class EditorCommit(Struct, frozen=True, kw_only=True):
             after = committed.snapshot
             splices = splices_between(after.data, before.data, texts.detect_format(after.data))
             try:
-                self.commit(self.planned([PlannedFile(snapshot=after, splices=splices)]), _never_cancelled)
+                self.commit(self.planned([FilePlan(snapshot=after, splices=splices)]), _never_cancelled)
             except (FileOpsError, Stale):
                 left.append(before.path)
         return tuple(left)
 
     # --- before the editor is asked --------------------------------------------------------------------------------
 
-    def _planned(self, wanted: PlannedFile) -> _EditorWrite:
+    def _planned(self, wanted: FilePlan) -> _EditorWrite:
         """Raises: Stale, ApplyRefused."""
         snapshot = wanted.snapshot
         document, state = self._require_left(snapshot) if snapshot.is_left else self._require_current(snapshot)
@@ -278,7 +278,7 @@ class EditorCommit(Struct, frozen=True, kw_only=True):
 
 
 def _planned_in_cells(
-    wanted: PlannedFile,
+    wanted: FilePlan,
     document: OpenDocument,
     cells: Sequence[OpenCell],
     state: DocumentState,

@@ -17,7 +17,7 @@ from fileops.fs.overlay.documents import DocumentStore, OnTyped
 from fileops.fs.overlay.editor_commit import EditorCommit
 from fileops.fs.overlay.state import text_digest
 from fileops.fs.streams import BytesStream
-from fileops.model.changes import PlannedFile
+from fileops.model.changes import FilePlan
 from fileops.model.documents import DocumentKey
 from fileops.model.edits import Splice
 from fileops.model.errors import (
@@ -220,7 +220,7 @@ class OverlayFileSystem:
         return self._delegate.remove(_disk_form(snapshot), guarded)
 
     def replace_set(
-        self, set_id: str, files: Sequence[PlannedFile], hooks: SetHooks, *, is_strict: bool = True
+        self, set_id: str, files: Sequence[FilePlan], hooks: SetHooks, *, is_strict: bool = True
     ) -> tuple[Committed, ...]:
         """Let editors change unsaved documents right before the first file changes, and back if that fails.
 
@@ -246,7 +246,7 @@ class OverlayFileSystem:
     def _replaced(
         self,
         set_id: str,
-        files: Sequence[PlannedFile],
+        files: Sequence[FilePlan],
         unsaved: set[str],
         known: "Mapping[str, EffectiveDocument | None]",
         hooks: SetHooks,
@@ -415,7 +415,7 @@ class _GuardedSetHooks:
         self.prepare, self.on_cancel = hooks.prepare, hooks.on_cancel
 
 
-def _require_edit(file: PlannedFile) -> None:
+def _require_edit(file: FilePlan) -> None:
     """Require that a document with unsaved changes is edited, nothing else. Raises: ApplyRefused, AlreadyExists."""
     if not file.snapshot.exists:
         raise AlreadyExists

@@ -39,7 +39,7 @@ class RemoteReader(Protocol):
     def close(self) -> None: ...
 
 
-class Staged(Protocol):
+class StagedContent(Protocol):
     """New content that is not yet in place. It is removed at the end of the `with` unless it was published."""
 
     def publish(self) -> CommitReport:
@@ -85,7 +85,7 @@ class Backend(Protocol):
 
     def stage(
         self, path: str, data: bytes, like: RemoteEntry | None, require_in_place: InPlace
-    ) -> AbstractContextManager[Staged]:
+    ) -> AbstractContextManager[StagedContent]:
         """Upload new content. `like` is the file to replace, None for a new one.
 
         require_in_place: called before anything is written.

@@ -19,9 +19,9 @@ from stat import S_IFREG
 from fileops.core import splices as core_splices
 from fileops.fs.names import require_possible
 from fileops.fs.os_errors import translating
-from fileops.fs.remote.backend import MAX_REMOVALS, Backend, RemoteEntry, RemoteReader, Staged
+from fileops.fs.remote.backend import MAX_REMOVALS, Backend, RemoteEntry, RemoteReader, StagedContent
 from fileops.fs.remote.paths import PathCheck, RemotePaths
-from fileops.model.changes import PlannedFile
+from fileops.model.changes import FilePlan
 from fileops.model.edits import Splice
 from fileops.model.errors import (
     AlreadyExists,
@@ -167,7 +167,7 @@ class RemoteFileSystem:
             return _finished(self._committed(path, data, self._written(path, len(data)), report), hooks)
 
     def replace_set(
-        self, set_id: str, files: Sequence[PlannedFile], hooks: SetHooks, *, is_strict: bool = True
+        self, set_id: str, files: Sequence[FilePlan], hooks: SetHooks, *, is_strict: bool = True
     ) -> tuple[Committed, ...]:
         del set_id, hooks, is_strict
         raise SetUnsupported(reason=f"{files[0].snapshot.path} is on a mapped filesystem")
@@ -191,7 +191,7 @@ class RemoteFileSystem:
     def lock(self, path: str, *, waits: bool = True) -> AbstractContextManager[bool]:
         return self._locks.of(path, waits=waits)
 
-    def _stage(self, path: str, data: bytes, like: RemoteEntry | None) -> AbstractContextManager[Staged]:
+    def _stage(self, path: str, data: bytes, like: RemoteEntry | None) -> AbstractContextManager[StagedContent]:
         target = self._paths.far(path)
 
         def require_in_place(far: str, opened: RemoteEntry) -> None:

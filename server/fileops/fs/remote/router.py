@@ -8,7 +8,7 @@ from functools import partial
 from fileops.concurrency import shares
 from fileops.fs.remote.filesystem import RemoteFileSystem, mount_of
 from fileops.fs.single_files import commit_with_singles
-from fileops.model.changes import PlannedFile
+from fileops.model.changes import FilePlan
 from fileops.model.edits import Splice
 from fileops.model.errors import ConnectionFailed, SetUnsupported
 from fileops.model.files import Committed, Snapshot, Stamp
@@ -60,7 +60,7 @@ class RouterFileSystem:
         return self._at(snapshot.path).remove(snapshot, hooks)
 
     def replace_set(
-        self, set_id: str, files: Sequence[PlannedFile], hooks: SetHooks, *, is_strict: bool = True
+        self, set_id: str, files: Sequence[FilePlan], hooks: SetHooks, *, is_strict: bool = True
     ) -> tuple[Committed, ...]:
         paths = (path for file in files for path in (file.snapshot.path, file.new_path) if path)
         mapped = [path for path in paths if self.is_remote(path)]
@@ -69,7 +69,7 @@ class RouterFileSystem:
         if is_strict:
             raise SetUnsupported(reason=f"{mapped[0]} is on a mapped filesystem")
 
-        def commit_set(files: Sequence[PlannedFile], hooks: SetHooks) -> tuple[Committed, ...]:
+        def commit_set(files: Sequence[FilePlan], hooks: SetHooks) -> tuple[Committed, ...]:
             return self._disk.replace_set(set_id, files, hooks, is_strict=False)
 
         return commit_with_singles(self, set_id, files, mapped, commit_set, hooks)

@@ -10,7 +10,7 @@ from fileops.model.errors import FileOpsError, NotPermitted
 from fileops.model.files import ReadProof
 from fileops.model.internal_errors import PathMoved
 from fileops.model.sessions import SessionName
-from fileops.model.settings import Texts
+from fileops.model.settings import OutputTexts
 from fileops.service.companion.answers import NOTHING, Answer, ShownText, refusal
 from fileops.service.companion.files import BothTexts, HostFiles, proof_of, shown_text
 from fileops.service.companion.report import ReadCall
@@ -39,7 +39,7 @@ class ReadsAhead:
         return self._digests.pop((call_id, call.path), None)
 
 
-def before_read(files: HostFiles, call: ReadCall, texts: Texts) -> tuple[Answer, bytes | None]:
+def before_read(files: HostFiles, call: ReadCall, texts: OutputTexts) -> tuple[Answer, bytes | None]:
     """Refuse a file that agents must not read, and nothing else. Returns the saved content's digest, too. Blocks."""
     try:
         return NOTHING, files.look(call.path).saved.digest

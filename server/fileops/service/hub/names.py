@@ -23,7 +23,7 @@ from fileops.model.changes import ChangeSetResult
 from fileops.model.edits import Rebased
 from fileops.model.errors import FileOpsError, ModifiedExternally
 from fileops.model.history import AppliedEdit
-from fileops.model.results import EditResult, Notice, Notices
+from fileops.model.results import ChangeNotice, EditResult, Notices
 from fileops.model.sessions import DEFAULT_SESSION, MAX_HOST_CHARS, SessionName, base_in, has_host_id, host_name
 
 MAX_ID_CHARS = 200  # names are kept with each edit and sent in each event
@@ -181,7 +181,7 @@ class SessionNames:
         )
 
     def shown_notices(self, notices: Notices) -> Notices:
-        def shown(notice: Notice) -> Notice:
+        def shown(notice: ChangeNotice) -> ChangeNotice:
             return replace(notice, changed_by=self.changed_by(notice.changed_by))
 
         about = None if notices.about is None else shown(notices.about)

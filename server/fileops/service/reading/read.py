@@ -35,7 +35,7 @@ from fileops.model.files import NewlineStyle, ReadProof, Stamp, TextFormat
 from fileops.model.notebooks import CellsPage
 from fileops.model.requests import ReadRequest
 from fileops.model.results import ImageContent, ReadResult, Window
-from fileops.model.settings import Settings, Texts
+from fileops.model.settings import OutputTexts, Settings
 from fileops.ports import ContentStream, FileSystem, ImageDetector
 from fileops.service.paths import other_form, with_canonical_path
 from fileops.service.reading import images
@@ -414,7 +414,7 @@ def _window_of(page: CellsPage, newline: NewlineStyle | None, fmt: TextFormat) -
     )
 
 
-def _failed(request: ReadRequest, error: FileOpsError, texts: Texts) -> ReadResult:
+def _failed(request: ReadRequest, error: FileOpsError, texts: OutputTexts) -> ReadResult:
     return ReadResult(output=failure_text(error, "read", request.file_path, texts), error=error)
 
 
@@ -426,7 +426,7 @@ def _require_fits(output: str, max_output_bytes: int | None) -> None:
             raise TooManyChars(n_chars=n_bytes, max_chars=max_output_bytes)
 
 
-def _output(window: Window, texts: Texts) -> str:
+def _output(window: Window, texts: OutputTexts) -> str:
     if window.past_end:
         return outputs.past_end_text(window.start_line, window.total_lines or 0)
     return outputs.read_text(window.text, texts.read_reminder)

@@ -35,7 +35,7 @@ from fileops.model.approval import (
     Undecided,
 )
 from fileops.model.errors import FileOpsError
-from fileops.model.review import ClosedReview, Decider, Outcome, ReviewState, SessionInfo
+from fileops.model.review import Decider, EndedReview, Outcome, ReviewState, SessionInfo
 from fileops.model.sessions import SessionName
 
 log = logging.getLogger(__name__)
@@ -64,7 +64,7 @@ class DecisionResult(Struct, frozen=True, kw_only=True):
 class ReviewEnd(Struct, frozen=True):
     """How a decided review ended. error: why nothing could be written."""
 
-    closed: ClosedReview
+    closed: EndedReview
     error: FileOpsError | None
 
 
@@ -83,7 +83,7 @@ class ReviewView(Protocol):
         """Return whether this view shows the review: the file is in one of its folders, or open in it."""
         ...
 
-    def show(self, opened: "Sequence[WaitingReview]", closed: Sequence[ClosedReview], /) -> None:
+    def show(self, opened: "Sequence[WaitingReview]", closed: Sequence[EndedReview], /) -> None:
         """Show the opened reviews, replacing earlier ones with the same ids, and remove the closed ones."""
         ...
 
@@ -312,9 +312,9 @@ class WaitingReview:
         """
         return asyncio.shield(self._ended)
 
-    def as_closed(self) -> ClosedReview:
+    def as_closed(self) -> EndedReview:
         state = "decided" if self.state == "deciding" else self.state
-        return ClosedReview(review_id=self.review_id, state=state, outcome=self.outcome, by=self.by)
+        return EndedReview(review_id=self.review_id, state=state, outcome=self.outcome, by=self.by)
 
 
 class ReviewQueue:
@@ -325,7 +325,7 @@ class ReviewQueue:
         self._salt = os.urandom(2).hex()  # so that ids of an earlier daemon are unknown here
         self._views: dict[str, ReviewView] = {}
         self._reviews: dict[str, WaitingReview] = {}  # waiting and deciding ones, oldest first
-        self._closed: OrderedDict[str, ClosedReview] = OrderedDict()
+        self._closed: OrderedDict[str, EndedReview] = OrderedDict()
         self._shown: dict[str, dict[str, int]] = {}  # view -> review -> revision
         self._blind: set[tuple[str, str]] = set()  # (view, review) pairs that cannot be shown
 

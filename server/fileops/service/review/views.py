@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from fileops.core.decision import with_always
 from fileops.model.approval import Decision
-from fileops.model.review import ClosedReview, Decider
+from fileops.model.review import Decider, EndedReview
 from fileops.service.review.client import PersonReviews
 from fileops.service.review.queue import ReviewQueue, WaitingReview
 
@@ -25,7 +25,7 @@ class ListView:
         person: Decider,
         grace_s: float,
         concerns: Callable[[WaitingReview], bool],
-        send: Callable[[Sequence[WaitingReview], Sequence[ClosedReview]], None],
+        send: Callable[[Sequence[WaitingReview], Sequence[EndedReview]], None],
     ) -> None:
         self.person = person
         self.grace_s = grace_s
@@ -58,7 +58,7 @@ class AskingView:
         self._ask = ask
         self._asking: dict[str, asyncio.Task[None]] = {}
 
-    def show(self, opened: Sequence[WaitingReview], closed: Sequence[ClosedReview]) -> None:
+    def show(self, opened: Sequence[WaitingReview], closed: Sequence[EndedReview]) -> None:
         for review_id in (*(end.review_id for end in closed), *(review.review_id for review in opened)):
             if (task := self._asking.pop(review_id, None)) is not None and task is not asyncio.current_task():
                 task.cancel()

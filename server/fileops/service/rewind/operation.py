@@ -44,7 +44,7 @@ from fileops.model.errors import (
 from fileops.model.files import Committed, Snapshot
 from fileops.model.internal_errors import PathMoved
 from fileops.model.record import By, ByPerson, Entry, EntryKind, session_of
-from fileops.model.review import ReviewChange
+from fileops.model.review import ReviewPart
 from fileops.model.rewind import (
     LeftReason,
     RewindConflict,
@@ -569,7 +569,7 @@ def _question(
         first.plan, first.undone.content or b"", texts,
         file_path=first.file_path, session_id=session, policy=policy, check=token.check,
     )  # fmt: skip
-    whole = ReviewChange(
+    whole = ReviewPart(
         id="1-rewind", old_start=0, old_lines=0, new_start=0, new_lines=0, diff="", splice=Splice(0, 0, b"")
     )
     if len(changed) == 1:

@@ -5,7 +5,7 @@ import pytest
 from fileops.core.diagnostics.difference import MAX_LINES, LineEdit, difference, text_edits
 from fileops.core.diagnostics.positions import Positions
 from fileops.core.diagnostics.report import Compared, Edits, combined, reported, settled, unsettled
-from fileops.model.diagnostics import MAX_LISTED, FileChange, Problem, Severity
+from fileops.model.diagnostics import MAX_LISTED, CommittedFile, Problem, Severity
 from fileops.model.edits import Splice
 from fileops.model.files import TextFormat
 from fileops.model.sessions import SessionName
@@ -109,7 +109,7 @@ def test_position_beyond_the_end_means_the_end() -> None:
 
 
 def of_file(name: str, edit_id: str = "1", severity: Severity = "warning") -> Edits:
-    change = FileChange(path=f"/p/{name}", given_path=name, before=b"", after=b"", splices=())
+    change = CommittedFile(path=f"/p/{name}", given_path=name, before=b"", after=b"", splices=())
     return Edits(changes=(change,), edit_ids=(edit_id,), session_id=SessionName("s"), severity=severity)
 
 

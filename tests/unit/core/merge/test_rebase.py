@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from fileops.core.merge.rebase import map_spans, minimal, rebase
 from fileops.core.splices import apply
-from fileops.model.edits import Span, Splice
+from fileops.model.edits import ByteSpan, Splice
 from fileops.model.files import TextFormat
 
 
@@ -71,7 +71,7 @@ def test_later_edits_are_kept(base: bytes, wanted: bytes, present: bytes, expect
 
 def test_conflicts_name_lines_of_the_present_content():
     result = rebase((Splice(2, 5, b"two"),), b"a\nTWO\nb\n", b"new\na\nTWOS\nb\n")
-    assert result.conflicts == (Span(6, 10),)
+    assert result.conflicts == (ByteSpan(6, 10),)
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_conflicts_name_lines_of_the_present_content():
 )
 def test_locations_follow_later_typing(present: bytes, expected: bytes):
     base = b"a\nMARK\nb\n"
-    (span,) = map_spans((Span(2, 6),), base, present)
+    (span,) = map_spans((ByteSpan(2, 6),), base, present)
     assert present[span.start : span.end] == expected
 
 

@@ -7,7 +7,7 @@ from fileops.core.presentation.lean import changed_text, edited_text, failed_tex
 from fileops.core.text import detect_format
 from fileops.model.edits import Edit, LineRange, Rebased
 from fileops.model.errors import MultipleMatches, NoMatch
-from fileops.model.results import EditResult, Notice
+from fileops.model.results import ChangeNotice, EditResult
 from support.core_models import LIMITS, snapshot_of
 
 LINES = b"".join(b"line %d\n" % number for number in range(1, 31))
@@ -100,10 +100,10 @@ def test_change_is_shown_only_where_the_shown_lines_do_not_have_it() -> None:
     diff = (
         "@@ -1,4 +1,4 @@\n line 1\n-line 2\n+x\n line 3\n line 4\n@@ -20,3 +20,4 @@\n line 20\n+y\n line 21\n line 22"
     )
-    notice = Notice(file_path="/w/a", changed_by="external", kind="modified", diff=diff)
+    notice = ChangeNotice(file_path="/w/a", changed_by="external", kind="modified", diff=diff)
     near = LineRange(start_line=1, end_line=6)
     assert changed_text(notice, [near]) == "Changed by another program. Elsewhere in it:\n@@ line 21\n+y"
     far = LineRange(start_line=18, end_line=24)
     assert changed_text(notice, [near, far]) == "Changed by another program."
-    session = Notice(file_path="/w/a", changed_by="other-1", kind="edited", diff=diff, n_more=3)
+    session = ChangeNotice(file_path="/w/a", changed_by="other-1", kind="edited", diff=diff, n_more=3)
     assert changed_text(session, [near, far]) == "Changed by other-1.\n… and 3 more lines; Read the file."

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from fileops.fs.local.filesystem import LocalFileSystem
-from fileops.model.changes import PlannedFile
+from fileops.model.changes import FilePlan
 from fileops.model.edits import Splice
 from fileops.model.errors import SetUnsupported
 from fileops.model.files import CommitReport, Committed
@@ -75,7 +75,7 @@ def test_metadata_that_cannot_be_copied_is_kept_in_place_beside_a_set(
     for path in paths:
         Path(path).write_bytes(b"old")
     os.setxattr(paths[1], "user.note", b"hello")
-    files = [PlannedFile(snapshot=fs.read(path), splices=(Splice(0, 3, b"new"),)) for path in paths]
+    files = [FilePlan(snapshot=fs.read(path), splices=(Splice(0, 3, b"new"),)) for path in paths]
     with monkeypatch.context() as patch:
         refuse(patch, "setxattr", errno.ENOTSUP)
         with pytest.raises(SetUnsupported):

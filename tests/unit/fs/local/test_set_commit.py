@@ -12,7 +12,7 @@ from msgspec.structs import replace as with_changes
 
 from fileops.fs.local.filesystem import LocalFileSystem
 from fileops.fs.local.set_journal import SetJournal, SetRecord
-from fileops.model.changes import Permissions, PlannedFile
+from fileops.model.changes import FilePlan, Permissions
 from fileops.model.edits import Splice
 from fileops.model.errors import AlreadyExists, FileOpsError, SetConflict, SetUnsupported
 from fileops.model.files import Committed
@@ -57,21 +57,21 @@ def folder(tmp_path: Path) -> Path:
     return folder
 
 
-def edited(fs: LocalFileSystem, path: Path) -> PlannedFile:
-    return PlannedFile(snapshot=fs.read(str(path)), splices=(Splice(0, 4, b"TEXT"),))
+def edited(fs: LocalFileSystem, path: Path) -> FilePlan:
+    return FilePlan(snapshot=fs.read(str(path)), splices=(Splice(0, 4, b"TEXT"),))
 
 
-def created(fs: LocalFileSystem, path: Path) -> PlannedFile:
-    return PlannedFile(snapshot=fs.read(str(path)), splices=(Splice(0, 0, b"new\n"),))
+def created(fs: LocalFileSystem, path: Path) -> FilePlan:
+    return FilePlan(snapshot=fs.read(str(path)), splices=(Splice(0, 0, b"new\n"),))
 
 
-def whole_set(fs: LocalFileSystem, folder: Path) -> list[PlannedFile]:
+def whole_set(fs: LocalFileSystem, folder: Path) -> list[FilePlan]:
     """One change of each kind, and of two folders."""
     return [
         edited(fs, folder / "a"),
-        PlannedFile(snapshot=fs.read(str(folder / "b")), removes=True),
-        PlannedFile(snapshot=fs.read(str(folder / "c")), new_path=str(folder / "inner/moved")),
-        PlannedFile(
+        FilePlan(snapshot=fs.read(str(folder / "b")), removes=True),
+        FilePlan(snapshot=fs.read(str(folder / "c")), new_path=str(folder / "inner/moved")),
+        FilePlan(
             snapshot=fs.read(str(folder / "inner/d")), new_path=str(folder / "e"), splices=(Splice(0, 4, b"TEXT"),)
         ),
         created(fs, folder / "made/below/f"),
@@ -243,11 +243,11 @@ def test_set_changes_the_mode_of_a_file_and_of_a_new_one(fs: LocalFileSystem, fo
     (folder / "a").chmod(0o640)
     (folder / "b").chmod(0o755)
     files = [
-        PlannedFile(snapshot=fs.read(f"{folder}/a"), permissions=Permissions(becomes_executable=True)),
-        PlannedFile(
+        FilePlan(snapshot=fs.read(f"{folder}/a"), permissions=Permissions(becomes_executable=True)),
+        FilePlan(
             snapshot=fs.read(f"{folder}/b"), permissions=Permissions(becomes_executable=False), new_path=f"{folder}/b2"
         ),
-        PlannedFile(snapshot=fs.read(f"{folder}/c"), permissions=Permissions(0o600)),
+        FilePlan(snapshot=fs.read(f"{folder}/c"), permissions=Permissions(0o600)),
         with_changes(created(fs, folder / "new"), permissions=Permissions(becomes_executable=True)),
     ]
     fs.replace_set(SET_ID, files, Hooks())
@@ -277,10 +277,10 @@ def test_file_that_another_program_replaces_while_the_set_waits_makes_it_stale(
 # --- files that no set can have -----------------------------------------------------------------------------------
 
 
-def hard_linked_set(fs: LocalFileSystem, folder: Path) -> list[PlannedFile]:
+def hard_linked_set(fs: LocalFileSystem, folder: Path) -> list[FilePlan]:
     os.link(folder / "a", folder / "other name")
     os.link(folder / "b", folder / "another")
-    gone = PlannedFile(snapshot=fs.read(str(folder / "b")), removes=True)
+    gone = FilePlan(snapshot=fs.read(str(folder / "b")), removes=True)
     return [edited(fs, folder / "a"), gone, edited(fs, folder / "c"), created(fs, folder / "f")]
 
 
@@ -329,7 +329,7 @@ def test_files_are_written_singly_on_a_filesystem_that_can_neither_exchange_nor_
     monkeypatch.setattr(os, "link", refuse)
     n_begun: list[int] = []
     hooks = Hooks(at_before=lambda: n_begun.append(1))
-    gone = PlannedFile(snapshot=fs.read(str(folder / "b")), removes=True)
+    gone = FilePlan(snapshot=fs.read(str(folder / "b")), removes=True)
     fs.replace_set(SET_ID, [edited(fs, folder / "a"), gone, edited(fs, folder / "c")], hooks, is_strict=False)
     assert contents(folder) == {"a": "TEXT of a\n", "c": "TEXT of c\n", "inner/d": BEFORE["inner/d"]}
     assert (n_begun, journals(tmp_path)) == ([1], [])

@@ -7,7 +7,7 @@ import pytest
 
 from fileops.core.uris import uri_of
 from fileops.fs.memory import MemoryFileSystem
-from fileops.model.changes import PlannedFile
+from fileops.model.changes import FilePlan
 from fileops.model.edits import Splice
 from fileops.model.errors import ApplyRefused, IoFailure, SetConflict
 from fileops.model.files import Committed
@@ -51,7 +51,7 @@ class Disk(MemoryFileSystem):
         return super().lock_path(path)
 
     def replace_set(
-        self, set_id: str, files: Sequence[PlannedFile], hooks: SetHooks, *, is_strict: bool = True
+        self, set_id: str, files: Sequence[FilePlan], hooks: SetHooks, *, is_strict: bool = True
     ) -> tuple[Committed, ...]:
         if self.failure is not None:
             hooks.before()
@@ -72,7 +72,7 @@ class Desk:
 
     def apply(self, paths: Sequence[str] = (B, A, D, C)) -> tuple[Committed, ...]:
         fs = self.editor.buffers
-        files = [PlannedFile(snapshot=fs.read(path), splices=(Splice(0, 3, b"new"),)) for path in paths]
+        files = [FilePlan(snapshot=fs.read(path), splices=(Splice(0, 3, b"new"),)) for path in paths]
         return fs.replace_set("5e7", files, self.hooks)
 
     def texts(self) -> dict[str, str]:
@@ -161,15 +161,15 @@ def test_document_that_cannot_be_put_back_is_named_and_keeps_no_other_from_it(de
 @pytest.mark.parametrize("change", [{"removes": True}, {"new_path": "/w/moved"}], ids=["delete", "rename"])
 def test_unsaved_document_is_neither_deleted_nor_renamed(desk: Desk, change: dict[str, object]) -> None:
     fs = desk.editor.buffers
-    file = PlannedFile(snapshot=fs.read(A), **change)  # pyright: ignore[reportArgumentType]
+    file = FilePlan(snapshot=fs.read(A), **change)  # pyright: ignore[reportArgumentType]
     with pytest.raises(ApplyRefused):
-        fs.replace_set("5e7", [PlannedFile(snapshot=fs.read(B), splices=(Splice(0, 3, b"new"),)), file], desk.hooks)
+        fs.replace_set("5e7", [FilePlan(snapshot=fs.read(B), splices=(Splice(0, 3, b"new"),)), file], desk.hooks)
     assert (desk.texts(), desk.on_disk()) == (TYPED, UNCHANGED)
 
 
 def test_document_that_is_changed_after_the_plan_makes_the_set_stale(desk: Desk) -> None:
     fs = desk.editor.buffers
-    files = [PlannedFile(snapshot=fs.read(path), splices=(Splice(0, 3, b"new"),)) for path in (A, B)]
+    files = [FilePlan(snapshot=fs.read(path), splices=(Splice(0, 3, b"new"),)) for path in (A, B)]
     desk.editor.type(uri_of(A), "typed", "typed on")
     with pytest.raises(Stale):
         fs.replace_set("5e7", files, desk.hooks)

@@ -25,7 +25,7 @@ from fileops.model.approval import (
     TooMany,
     Undecided,
 )
-from fileops.model.review import ClosedReview, Decider, SessionInfo
+from fileops.model.review import Decider, EndedReview, SessionInfo
 from fileops.model.sessions import SessionName
 from fileops.service.review.queue import MAX_WAITING, DecisionResult, ReviewQueue, WaitingReview
 from support.virtual_time import VirtualTimeLoop
@@ -65,14 +65,14 @@ class View:
     folders: set[str]
     grace_s: float
     shown: dict[str, int] = field(default_factory=dict[str, int])
-    ends: dict[str, ClosedReview] = field(default_factory=dict[str, ClosedReview])
+    ends: dict[str, EndedReview] = field(default_factory=dict[str, EndedReview])
 
     person: Decider = Decider("view")  # noqa: RUF009 - frozen
 
     def concerns(self, review: WaitingReview) -> bool:
         return any(review.asked.path.startswith(folder) for folder in self.folders)
 
-    def show(self, opened: Sequence[WaitingReview], closed: Sequence[ClosedReview]) -> None:
+    def show(self, opened: Sequence[WaitingReview], closed: Sequence[EndedReview]) -> None:
         for review in opened:
             assert review.review_id not in self.ends
             self.shown[review.review_id] = review.revision
