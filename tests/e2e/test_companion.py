@@ -741,6 +741,17 @@ async def test_deletion_of_a_file_that_changed_since_it_was_read_is_refused(
     assert refused.reason is not None and "It was not deleted. Read it again" in refused.reason
 
 
+async def test_agent_is_told_once_that_its_folder_is_not_recorded(
+    daemon: SharedDaemon, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A home folder is none that is recorded."""
+    monkeypatch.setenv("HOME", str(project))
+    host, path = HookedHost(daemon.state, project), project / "a.txt"
+    assert "does not record" not in (await host.read(path)).context
+    assert "does not record this folder" in (await host.edit(path, "line 3\n", "mine 3\n")).context
+    assert "does not record" not in (await host.edit(path, "line 5\n", "mine 5\n")).context
+
+
 # --- calls that the host itself refused ----------------------------------------------------------------------------
 
 

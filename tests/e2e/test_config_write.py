@@ -132,6 +132,21 @@ def test_check_says_which_mode_is_configured(home: Path, host: str, monkeypatch:
     assert "no session is guarded now" in checked.stdout
 
 
+def test_check_names_a_plugin_that_another_version_has_written(home: Path) -> None:
+    assert write(home, "opencode", "--yes").returncode == 0
+    plugin = home / ".config" / "opencode" / "plugins" / "fileops.js"
+    plugin.write_text(plugin.read_text(encoding="utf-8").replace("PATIENCE_MS = 3000", "PATIENCE_MS = 2000"))
+    checked = config(home, "opencode", "--check")
+    assert checked.returncode == 1
+    assert f"{plugin} is of another version of fileops-server" in checked.stdout
+    assert write(home, "opencode", "--yes").returncode == 0
+    assert config(home, "opencode", "--check").returncode == 0
+    (home / ".config" / "opencode" / "opencode.json").unlink()
+    assert "another version" not in config(home, "opencode", "--check").stdout
+    plugin.write_text("// the user's own\n")
+    assert "another version" not in config(home, "opencode", "--check").stdout
+
+
 def test_entries_of_the_other_mode_that_a_colleague_wrote_are_replaced_as_well(home: Path) -> None:
     """Nothing is recorded of them here."""
     assert write(home, "claude", "--yes", "--project", "--mode", "tools").returncode == 0
@@ -476,6 +491,20 @@ def test_odd_git_is_passed_over(home: Path, make: object) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     assert remove(home, "claude").returncode == 0
     assert snapshot(home.parent) == before
+
+
+@pytest.mark.parametrize("is_repository", [False, True])
+def test_folder_above_is_the_top_of_the_project_only_if_git_says_so(home: Path, *, is_repository: bool) -> None:
+    """The sandbox of an agent's command creates an empty `.git` for a moment, and its list of files may stay."""
+    git = home.parent / ".git"
+    (git / "info").mkdir(parents=True)
+    (git / "info" / "exclude").touch()
+    if is_repository:
+        (git / "HEAD").write_text("ref: refs/heads/main\n")
+    assert write(home, "claude", "--yes").returncode == 0
+    top = home.parent if is_repository else home.parent / "project"
+    assert json.loads((home / ".claude.json").read_text(encoding="utf-8"))["projects"].keys() == {str(top)}
+    assert bool((git / "info" / "exclude").read_text()) is is_repository
 
 
 @pytest.mark.parametrize("is_work_tree", [False, True])

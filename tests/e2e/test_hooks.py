@@ -336,7 +336,7 @@ def test_nothing_is_refused_in_favour_of_a_tool_that_the_caller_does_not_have(he
             host = payloads.hook if payloads.hook in EDITS else "claude"
             for event in payloads.events:
                 if event.get("tool_name") in EDITS[host] | READS[host]:
-                    assert given(here, host, event) is None
+                    assert reason_of(given(here, host, event)) is None
 
 
 @pytest.mark.usefixtures("agent")
@@ -345,10 +345,10 @@ def test_other_host_that_names_our_session_is_refused_nothing(here: Place) -> No
     for name in ("copilot_cli", "vscode_agent_host", "cursor"):
         for event in PAYLOADS[name].events:
             keys = {key: "c1" for key in ("session_id", "sessionId", "conversation_id") if key in event}
-            assert given(here, "claude", {**event, **keys}) is None
+            assert reason_of(given(here, "claude", {**event, **keys})) is None
 
 
-def given(here: Place, host: str, event: dict[str, Any]) -> object:
+def given(here: Place, host: str, event: dict[str, Any]) -> Any:
     done = subprocess.run(
         (*FILEOPS, "mcp", "hook", host),
         input=json.dumps(event).encode(),

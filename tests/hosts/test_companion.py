@@ -144,6 +144,42 @@ def test_text_that_can_only_mean_one_place_lands_at_the_first_call(name: str, tm
             assert entry.evidence == "commit"
 
 
+def test_cell_that_claude_writes_by_its_own_tool_is_recorded_and_undone(tmp_path: Path) -> None:
+    """R-COMP-21, R-COMP-22"""
+    own = next(each for each in OWN_TOOLS if each.host.name == "claude")
+    project = tmp_path / "project"
+    project.mkdir()
+    path = project / "study.ipynb"
+    cell: dict[str, object] = {"cell_type": "code", "execution_count": None, "metadata": {}, "outputs": []}
+    cells = [{**cell, "id": "c1", "source": "x = 1"}, {**cell, "id": "c2", "source": "y = 1"}]
+    content: dict[str, object] = {"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    path.write_text(json.dumps(content, indent=1), encoding="utf-8")
+
+    def source(n: int) -> str:
+        return json.loads(path.read_text(encoding="utf-8"))["cells"][n]["source"]
+
+    def change_other_cell() -> None:
+        path.write_text(path.read_text(encoding="utf-8").replace("y = 1", "y = 2"), encoding="utf-8")
+
+    def edit_of(source: str, before: Callable[[], None] = _nothing) -> Step:
+        given = {"notebook_path": str(path), "cell_id": "c1", "new_source": source}
+        return CallOfHost("NotebookEdit", given, before=before)
+
+    script: list[Step] = [own.read(path), edit_of("x = 2"), edit_of("x = 3", change_other_cell), Say("ALL-DONE")]
+    model = ScriptedModel(script)
+    with daemon_process.place() as daemon:
+        daemon.start()
+        with person_at(daemon, project) as editor, placed(tmp_path, model, daemon=daemon) as place:
+            results = converse(own, place, model)
+            assert (source(0), source(1)) == ("x = 2", "y = 2"), results
+            assert "modified since" in results[2].text  # the host's own check
+            by_agent = [entry for entry in editor.log(file_path=path).entries if entry.by.kind == "session"]
+            assert [(entry.by.label, entry.evidence) for entry in by_agent] == [("Claude Code", "commit")]
+            assert by_agent[0].edit_id is not None
+            editor.undo(edit_id=by_agent[0].edit_id)
+            assert (source(0), source(1)) == ("x = 1", "y = 2")
+
+
 @dataclass(frozen=True)
 class OwnWrite:
     """The host's own tool for whole texts."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from fileops import __version__
 from fileops.attach.handshake import AttachRequest
 from fileops.compose.state import DaemonState, Hub
+from fileops.core.presentation.companion_texts import UNRECORDED
 from fileops.core.presentation.notices import notice_text
 from fileops.core.presentation.problems import problems_text
 from fileops.daemon.peer import is_of_one_host
@@ -135,7 +136,8 @@ class ClientConnection:
         rewound = service.history.take_notices(session_id)
         late = () if service.diagnosis is None else service.diagnosis.late(session_id)
         problems = (problems_text(report, is_late=True) for report in late)
-        return [*rewound, *(notice_text(notice) for notice in notices.others), *problems]
+        unrecorded = [UNRECORDED] if service.work.take_unrecorded(session_id) else []
+        return [*unrecorded, *rewound, *(notice_text(notice) for notice in notices.others), *problems]
 
     async def note_views(self, session_id: SessionName, file_paths: "Sequence[str]", output: str) -> None:
         """See state.Connection. Only with suggestions: without them a session reads for itself."""

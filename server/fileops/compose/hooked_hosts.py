@@ -23,7 +23,7 @@ from fileops.model.diagnostics import LanguageServerSetting
 from fileops.model.sessions import SessionName
 from fileops.service.companion.answers import NOTHING, bounded
 from fileops.service.companion.companion import Answered
-from fileops.service.companion.report import CompanionReport
+from fileops.service.companion.report import CompanionReport, ReadCall
 from fileops.service.hub.names import shortened
 from fileops.wire.language_servers import decode_language_servers, file_of_the_user, read_language_servers
 
@@ -79,7 +79,7 @@ class HookedHosts:
                 companion.end_turn()
                 return {}
             case "before":
-                await self._until_watched(report)
+                await self._until_watched(connection, report)
                 return await self._within_patience(
                     connection,
                     companion.before(
@@ -153,11 +153,12 @@ class HookedHosts:
         self._on_new(connection)
         return connection
 
-    async def _until_watched(self, report: CompanionReport) -> None:
-        """Wait a short time until the folder is watched, without which a write has no author."""
+    async def _until_watched(self, connection: HookConnection, report: CompanionReport) -> None:
+        """Wait a short time until the folder is watched, without which a write may have no author."""
         recorder = self._state.recorder
-        if recorder is not None and report.cwd.startswith("/"):
-            await recorder.until_watched((report.cwd,))
+        is_watched = recorder is None or await recorder.until_watched(connection.folders)
+        if not is_watched and any(not isinstance(call, ReadCall) for call in report.calls):
+            connection.service.work.note_unrecorded(connection.session_id)
 
     async def _within_patience(
         self, connection: HookConnection, answering: Coroutine[Any, Any, Answered]

@@ -41,6 +41,9 @@ async def _is_watched(roots: Sequence[str]) -> bool:
     return False
 
 
+MAX_UNRECORDED = 1000  # sessions
+
+
 class SessionWork:
     """Tracks turns and commands, see the module. at_edge: reads the kernel's queued events, then calls its argument.
 
@@ -63,6 +66,22 @@ class SessionWork:
         self.windows, self.turns = windows or CommandWindows(), turns or TurnRegistry()
         self._read_events, self.until_watched, self.flush = at_edge, until_watched, flush
         self.keeps_titles = True
+        self._has_record = windows is not None
+        self._unrecorded: dict[SessionName, bool] = {}  # sessions that worked in folders that were not watched
+
+    def note_unrecorded(self, session_id: SessionName) -> None:
+        """Note that a session changes files in folders whose record has not begun, of which it is told once."""
+        if self._has_record:
+            self._unrecorded.setdefault(session_id, True)
+            while len(self._unrecorded) > MAX_UNRECORDED:
+                del self._unrecorded[next(iter(self._unrecorded))]
+
+    def take_unrecorded(self, session_id: SessionName) -> bool:
+        """Return whether the session has yet to be told of that."""
+        is_new = self._unrecorded.get(session_id, False)
+        if is_new:
+            self._unrecorded[session_id] = False
+        return is_new
 
     async def begin_turn(self, session: WorkingSession, host_id: str | None, title: str | None) -> Turn:
         """Begin a turn, unless the open one has this id.
@@ -102,7 +121,8 @@ class SessionWork:
         Args: line: the command line (only its label is kept), or the label itself. names_git: whether the
         command line names git, if only its label is given.
         """
-        await self.until_watched(session.roots)
+        if not await self.until_watched(session.roots):
+            self.note_unrecorded(session.session_id)
 
         def begin() -> Command:
             turn = self.turns.newest(session.session_id)

@@ -14,6 +14,10 @@ MAX_LOST_LINES = 40
 
 ACCEPTED = "A person accepted this change."
 READ_AGAIN = "Read it again before you change it."
+UNRECORDED = (
+    "Note: fileops-server does not record this folder, or not yet: what you change in it by your own tools and by"
+    " commands may not be recorded as yours, and then cannot be undone."
+)
 _NOT_WRITTEN = "Nothing was written."
 
 

@@ -31,6 +31,8 @@ def print_state(documents: Mapping[Mode, Sequence[Document]], host: str, folder:
     else:
         how = f"fileops-server mcp config {host} --write"
         state = f"{name} is not configured completely here; this says what is missing: {how}"
+        for path in _of_other_versions([each for wanted in documents.values() for each in wanted], folder):
+            state += f"\n{path} is of another version of fileops-server, and may lack what this one does."
     sys.stdout.write(f"{state}\n")
     sys.stdout.write("\n".join(_sessions(host)) + "\n")
     return CONFIGURED if modes else NOT_CONFIGURED
@@ -51,6 +53,18 @@ def _has(document: Document, folder: str) -> bool:
             return False
         raise UnusableFile(f"{path} cannot be parsed: {error}.") from None
     return isinstance(present, dict) and not list(changes_to(cast("dict[str, Any]", present), document.content))
+
+
+def _of_other_versions(documents: Sequence[Document], folder: str) -> list[str]:
+    """Return where programs are that another version of this command has written."""
+    scripts = {
+        path: script
+        for each in documents
+        if isinstance(script := each, Script) and (path := places.path_of(each, folder))
+    }
+    own = {script.text for script in documents if isinstance(script, Script)}
+    texts = {path: settings_file.read(path).text for path in scripts}
+    return [path for path, text in texts.items() if text not in own and text.startswith(scripts[path].marks)]
 
 
 def _sessions(host: str) -> list[str]:

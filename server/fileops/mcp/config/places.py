@@ -21,14 +21,22 @@ def path_of(document: Document, folder: str) -> str | None:
 
 
 def top_of_repository(folder: str) -> str:
-    """Return the folder of the git repository that contains a folder; the folder itself if none does."""
+    """Return the folder of the git repository that contains a folder; the folder itself if none does.
+
+    A folder `.git` without HEAD is passed over, as git does: the sandbox of an agent's command creates such ones.
+    """
     above = folder
-    while not os.path.lexists(os.path.join(above, ".git")):
+    while not _is_top(above):
         parent = os.path.dirname(above)
         if parent == above:
             return folder
         above = parent
     return above
+
+
+def _is_top(folder: str) -> bool:
+    git = os.path.join(folder, ".git")
+    return os.path.lexists(git if not os.path.isdir(git) else os.path.join(git, "HEAD"))
 
 
 def _list_of_ignored_files(top: str) -> str | None:
@@ -40,7 +48,7 @@ def _list_of_ignored_files(top: str) -> str | None:
         git = os.path.normpath(os.path.join(git, _first_line(os.path.join(git, "commondir"))))
     except (OSError, NotReadable, ValueError):
         pass  # it is the folder itself, a submodule's, or nothing that git would read either
-    return os.path.join(git, "info", "exclude") if os.path.isdir(git) else None
+    return os.path.join(git, "info", "exclude") if os.path.lexists(os.path.join(git, "HEAD")) else None
 
 
 def _first_line(path: str) -> str:

@@ -59,6 +59,14 @@ class ClientWork:
         self._is_agent = is_agent
         self._scope = scope
 
+    def note_unrecorded(self, session_id: SessionName) -> None:
+        """See SessionWork."""
+        self._work.note_unrecorded(session_id)
+
+    def take_unrecorded(self, session_id: SessionName) -> bool:
+        """See SessionWork."""
+        return self._work.take_unrecorded(session_id)
+
     async def begin_turn(self, session_id: SessionName, host_id: str | None, title: str | None = None) -> str:
         """Begin a turn, unless the open one has this id; return the turn's id."""
         return (await self._work.begin_turn(await self._session(session_id), host_id, title)).turn_id
