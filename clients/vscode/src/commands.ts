@@ -52,6 +52,8 @@ export class Commands implements vscode.Disposable {
       // VS Code adds the key of a command to its button in a second line. So those with words have their keys here.
       acceptByKey: () => reviews.accept(this.#reviewsOf([])),
       rejectByKey: () => reviews.reject(this.#reviewsOf([])),
+      keepFileByKey: inFile(target => actions.keep(target)),
+      undoFileByKey: inFile(target => actions.undo(target)),
       acceptAll: () => reviews.accept(reviews.edits.filter(({ isDeciding }) => !isDeciding)),
       rejectAll: () => reviews.reject(reviews.edits),
       acceptAlways: (...given) => Promise.all(this.#reviewsOf(given).map(review => reviews.decide(review, 'always'))),

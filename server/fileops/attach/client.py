@@ -80,7 +80,8 @@ def serve_attached(attachment: AttachRequest, socket_path: str | None) -> int:
         attached.connection.close()
         if status is not None:
             return status
-        if not os.path.lexists(address.socket):  # only a daemon that ends in order removes it
+        # Only a daemon that ends in order removes both. The next one replaces them, the socket not in one step.
+        if not os.path.lexists(address.socket) and not os.path.lexists(address.record):
             return STOPPED
         say("The shared daemon is gone.")
         return LOST

@@ -160,8 +160,19 @@ async function diffsOfVsCode() {
   await page.locator('.multiDiffEntry', { hasText: 'users.py' }).waitFor();
   await write(painter, 'lib/tax.py', ['return x * RATE', 'return round(x * RATE, 2)']);
   await page.locator('.multiDiffEntry', { hasText: 'tax.py' }).waitFor(); // opened again with the new file
+  const inPage = page.locator('.multiDiffEntry .modified-in-monaco-diff-editor .view-line', { hasText: 'The ninth' });
+  await inPage.click();
+  await until(() => namedInText('painter'), 'the page names the agent at the cursor');
+  await page.keyboard.press('Control+.');
+  for (const verb of ['Keep', 'Undo', 'Undo with a Reason…']) await page.locator('.action-widget', { hasText: `${verb} (painter` }).waitFor();
+  await page.keyboard.press('Escape');
   await shoot('all-changes', QUIET);
   await setWorkspace({});
+  await inPage.click();
+  await pressKeyOf('undo');
+  await until(() => !disk('users.py').includes('The ninth'), 'a change of the page is undone by its key');
+  await palette('Agent Changes: Redo the Last Undo');
+  await until(() => disk('users.py').includes('The ninth'), 'and is back');
   await palette('View: Close All Editors');
   await page.keyboard.press('Control+Shift+G');
   const turn = Number(await row(/Claude Code · /).getAttribute('data-index')); // its file is below it, and not git's

@@ -112,6 +112,36 @@ t.it('the cursor names the author, the status line counts, and dy beside a chang
   marked(buf, {})
 end)
 
+t.it('the change at a line is found among many, also where lines were typed in between', function()
+  local buf = vim.api.nvim_create_buf(false, true)
+  vim.api.nvim_buf_set_lines(buf, 0, -1, true, vim.split(('a line\n'):rep(60), '\n'))
+  local changes = {} ---@type fileops.wire.UnkeptChange[]
+  for first = 1, 60, 6 do -- of two lines each, and of one that was removed above the next line
+    table.insert(
+      changes,
+      { change_id = 'l' .. first, start_line = first, end_line = first + 1, kind = 'text' }
+    )
+    table.insert(
+      changes,
+      { change_id = 'r' .. first, start_line = first + 3, end_line = first + 2, kind = 'text' }
+    )
+  end
+  marks.draw(buf, changes, {})
+  for _ = 1, 2 do
+    local n_found = 0
+    for line = 1, vim.api.nvim_buf_line_count(buf) do
+      local change, number = marks.at(buf, line)
+      t.eq(change, marks.touched(buf, line, line)[1])
+      t.eq(change, number and changes[number])
+      n_found = n_found + (change and 1 or 0)
+    end
+    assert(n_found >= 30, n_found)
+    vim.api.nvim_buf_set_lines(buf, 1, 1, true, { 'typed in a change' })
+    vim.api.nvim_buf_set_lines(buf, 20, 23, true, {})
+  end
+  vim.api.nvim_buf_delete(buf, { force = true })
+end)
+
 t.it('after the last change of a file, ]c goes to the next file, and [c back', function()
   local path, agent, buf = world.new(TEXT)
   edit(agent, path, 'two', 'TWO')

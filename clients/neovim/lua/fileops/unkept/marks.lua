@@ -119,15 +119,24 @@ end
 ---@return boolean whether anything is marked
 function M.has(buf) return drawn[buf] ~= nil end
 
---- The change at a line, and which of the buffer's it is.
+--- The change at a line, and which of the buffer's it is. For each move of the cursor, so it looks at few of them: as
+--- the marks are in order, the first that does not end above the line is found by halving.
 ---@param buf integer
 ---@param line integer 1-based
 ---@return fileops.wire.UnkeptChange? change, integer? number
 function M.at(buf, line)
-  for number, mark in ipairs(M.of_buffer(buf)) do
-    local first, last = M.place_of(buf, mark)
-    if first <= line and line <= last then return mark.change, number end
+  local marks = M.of_buffer(buf)
+  local low, high = 1, #marks + 1
+  while low < high do
+    local middle = math.floor((low + high) / 2)
+    local _, last = M.place_of(buf, marks[middle])
+    if last < line then
+      low = middle + 1
+    else
+      high = middle
+    end
   end
+  if marks[low] and M.place_of(buf, marks[low]) <= line then return marks[low].change, low end
 end
 
 local named = vim.api.nvim_create_namespace('fileops.author')
