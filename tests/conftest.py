@@ -12,6 +12,7 @@ from hypothesis import settings
 
 from support import sshd as ssh_server
 from support.daemon_process import Place, place
+from support.late_imports import defer_iris
 from support.patience import FULL_S, MANY, shrink_patience
 from support.warm_start import POOL, install
 
@@ -55,6 +56,7 @@ PARTS = {
 N_VAIN = pytest.StashKey[int]()  # tests of this process that failed by waiting
 
 install()  # most processes of the program are forked from a warm one
+defer_iris()
 
 # No timed assertions. In CI the same examples each time: a red run is the commit's. Fresh ones are tried by hand.
 settings.register_profile("fileops", deadline=None, derandomize=bool(os.environ.get("FILEOPS_FIXED_EXAMPLES")))
