@@ -293,7 +293,6 @@ export function daemonSuite(): void {
     it('a Python without a server gets the bundled one, in a folder of its own', async function () {
       const bare = process.env.FILEOPS_BARE_PYTHON;
       if (!bare) return this.skip();
-      this.timeout(600_000); // for pip, on a busy machine
       await under({ interpreter: bare }, async () => {
         await until(() => api.state === 'running' || api.state === 'failed', 'it is set up');
         assert.equal(api.state, 'running', insides.daemon.problem);

@@ -27,7 +27,7 @@ export async function run(): Promise<void> {
   await makeFolders();
   const report = process.env.MOCHA_JSON;
   const mocha = new Mocha({
-    ui: 'bdd', grep: process.env.FILEOPS_GREP ?? '', timeout: 300_000, color: false, forbidOnly: true, bail: process.env.FILEOPS_DAEMON !== undefined,
+    ui: 'bdd', grep: process.env.FILEOPS_GREP ?? '', timeout: 600_000, color: false, forbidOnly: true, bail: process.env.FILEOPS_DAEMON !== undefined,
     ...(report ? { reporter: 'json', reporterOptions: { output: report } } : { reporter: 'spec' }),
   });
   mocha.suite.emit('pre-require', globalThis as unknown as Mocha.MochaGlobals, '', mocha);

@@ -7,7 +7,7 @@ import type { Review } from '../src/review/edit';
 import type { Insides } from '../src/extension';
 
 export type { Review };
-const PATIENCE_MS = Number(process.env.FILEOPS_PATIENCE_MS ?? 240_000);
+const PATIENCE_MS = Number(process.env.FILEOPS_PATIENCE_MS ?? 480_000);
 
 export async function world(): Promise<{ api: FileopsApi; insides: Insides }> {
   const extension = vscode.extensions.getExtension<FileopsApi>('fileops.fileops');

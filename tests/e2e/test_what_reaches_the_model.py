@@ -3,7 +3,7 @@
 import asyncio
 import json
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +15,18 @@ from fileops.compose import hook_connection
 from support import scripted_language_server
 from support.hooked_host import HookedHost
 from support.page_tables import rows
-from support.shared_daemon import McpHost, SharedDaemon
+from support.shared_daemon import McpHost, SharedDaemon, shared_daemon
 
 PAGE = ROOT / "docs" / "MCP.md"
 LEAN, FULL, OWN = "lean", "full", "own"  # in the order of the columns
 LINES = [f"line {n}" for n in range(1, 31)]
 TABLE = rows(PAGE, "What reaches the model; a test runs each cell:")
+
+
+@pytest.fixture
+async def daemon() -> AsyncGenerator[SharedDaemon]:
+    async with shared_daemon() as running:
+        yield running
 
 
 class Agent:
