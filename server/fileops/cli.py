@@ -50,14 +50,14 @@ def main(argv: Sequence[str] | None = None) -> int:
             return hook.main(arguments[2], named.get("--mode", "tools"), has_our_notebooks=has_ours)
     from fileops.arguments import parser
 
-    with _checked_output():
+    with _guard_output():
         options = parser().parse_args(arguments)
     if options.strategy_functions or options.processor_functions or options.validator_functions:
         _name_plugins(options)
     if (printing := _printing_command(options)) is not None:
         if sys.stdout is None:
             sys.stdout = _discarding(STDOUT)
-        with _checked_output():
+        with _guard_output():
             return printing()
     if options.command == "daemon":
         return _run_daemon(options)
@@ -117,7 +117,7 @@ def _printing_command(options: "argparse.Namespace") -> Callable[[], int] | None
 
 
 @contextmanager
-def _checked_output() -> Generator[None]:
+def _guard_output() -> Generator[None]:
     """Let stdout take every file name, and end quietly if nobody reads it any more, as with `| head`."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         # File names need not be UTF-8.
@@ -286,7 +286,7 @@ def _mcp_options(options: "argparse.Namespace") -> dict[str, object]:
         "record": options.record,
         "further_tools": [tool for name, tools in FURTHER_TOOLS.items() if name in wanted for tool in tools],
         "encodings": [_encoding_rule(rule) for rule in options.encodings],
-        "unreadable": [_checked_glob(glob) for glob in options.unreadable],
+        "unreadable": [_parse_glob(glob) for glob in options.unreadable],
         "diagnostics_wait_s": options.diagnostics_wait_s,
         "language_servers": _language_servers(options.language_servers, roots or [os.getcwd()]),
     }
@@ -325,7 +325,7 @@ def _encoding_rule(rule: str) -> dict[str, str]:
     return {"glob": glob, "encoding": encoding}
 
 
-def _checked_glob(glob: str) -> str:
+def _parse_glob(glob: str) -> str:
     from fileops.core.globs import fault_of_glob
 
     if (fault := fault_of_glob(glob)) is not None:

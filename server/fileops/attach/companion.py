@@ -105,10 +105,10 @@ def report_of(caller: Caller, event: Event) -> dict[str, Any] | None:
 
 def _batch(event: Event) -> list[dict[str, Any] | None]:
     calls = event.get("tool_calls")
-    return [_called(event, call) for call in cast("list[object]", calls)] if isinstance(calls, list) else []
+    return [_to_call(event, call) for call in cast("list[object]", calls)] if isinstance(calls, list) else []
 
 
-def _called(event: Event, call: object) -> dict[str, Any] | None:
+def _to_call(event: Event, call: object) -> dict[str, Any] | None:
     if not isinstance(call, dict):
         return None
     fields = cast("dict[str, Any]", call)
@@ -135,9 +135,9 @@ def said(caller: Caller, raw: Event, event: Event, answer: Mapping[str, Any]) ->
         decision, reason = "deny", nobody_asked_text(reason)
     match caller.dialect:
         case "gemini":
-            return _said_to_gemini(str(name), decision, reason, context, shown, arguments)
+            return _to_gemini(str(name), decision, reason, context, shown, arguments)
         case "opencode":
-            return _said_to_opencode(event, decision, reason, context, shown, arguments)
+            return _to_opencode(event, decision, reason, context, shown, arguments)
         case "antigravity":
             return {"decision": decision or "allow", **({"reason": reason} if reason else {})}
         case _:
@@ -151,7 +151,7 @@ def said(caller: Caller, raw: Event, event: Event, answer: Mapping[str, Any]) ->
     if arguments is not None:
         specific["updatedInput"] = arguments
     if caller.dialect == "claude" and shown is not None:
-        specific |= _replaced_for_claude(event, shown)
+        specific |= _replace_for_claude(event, shown)
     if len(specific) > 1:
         out["hookSpecificOutput"] = specific
     if caller.dialect == "copilot":
@@ -170,7 +170,7 @@ def said(caller: Caller, raw: Event, event: Event, answer: Mapping[str, Any]) ->
     return out or None
 
 
-def _said_to_gemini(
+def _to_gemini(
     name: str,
     decision: object,
     reason: str,
@@ -188,7 +188,7 @@ def _said_to_gemini(
     return {"hookSpecificOutput": {"hookEventName": name, **specific}} if specific else None
 
 
-def _said_to_opencode(
+def _to_opencode(
     event: Event,
     decision: object,
     reason: str,
@@ -222,7 +222,7 @@ def _with_corrected(caller: Caller, event: Event, answer: Mapping[str, Any]) -> 
     return {**arguments, old: texts.get("old"), new: texts.get("new")}
 
 
-def _replaced_for_claude(event: Event, shown: Mapping[str, Any]) -> dict[str, Any]:
+def _replace_for_claude(event: Event, shown: Mapping[str, Any]) -> dict[str, Any]:
     """Return the output of a read with other lines. Claude Code ignores any other shape than the tool's own."""
     response = event.get("tool_response")
     fields = cast("dict[str, Any]", response) if isinstance(response, dict) else {}

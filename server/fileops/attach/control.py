@@ -79,11 +79,11 @@ def stop(socket_path: str | None, *, now: bool) -> int:
             return _stop_now(address)
         answer = _answer(address, control_line("stop"))
     except (AttachRefused, NotAttached) as fault:
-        return _failed(str(fault))
+        return _report_failure(str(fault))
     if answer is None:
         return 0
     if not answer.is_ok:
-        return _failed(answer.message)
+        return _report_failure(answer.message)
     if n_connections := answer.fields.get("n_connections"):
         sys.stdout.write(f"The shared daemon ends when its {n_connections} clients have left.\n")
     return 0
@@ -99,15 +99,15 @@ def detach(socket_path: str | None, idle_s: float, options: Sequence[str] = ()) 
         return FAILED
     try:
         if options and is_served(address):
-            return _failed(
+            return _report_failure(
                 "A shared daemon runs already. End it with `fileops-server status --stop`, then start it with these."
             )
         line = control_line("status", max_bytes=MAX_ANSWER_BYTES)
         attached = attach(address, line, idle_s=idle_s, options=options, within_s=DETACH_S)
     except (AttachRefused, NotAttached) as fault:
-        return _failed(str(fault))
+        return _report_failure(str(fault))
     attached.connection.close()
-    return 0 if attached.answer.is_ok else _failed(attached.answer.message)
+    return 0 if attached.answer.is_ok else _report_failure(attached.answer.message)
 
 
 def _answer(address: Address, line: bytes) -> DaemonAnswer | None:
@@ -123,11 +123,11 @@ def _address(socket_path: str | None) -> Address | None:
     try:
         return find_address(socket_path, os.environ)
     except AttachRefused as refused:
-        _failed(str(refused))
+        _report_failure(str(refused))
         return None
 
 
-def _failed(sentence: str) -> int:
+def _report_failure(sentence: str) -> int:
     sys.stderr.write(f"fileops-server: {sentence}\n")
     return FAILED
 
@@ -156,7 +156,7 @@ def _stop_now(address: Address) -> int:
             process.send(number)
             if process.ends_within(TERMINATE_S):
                 return 0
-        return _failed(f"The shared daemon, process {pid}, could not be ended.")
+        return _report_failure(f"The shared daemon, process {pid}, could not be ended.")
     return 0
 
 

@@ -33,7 +33,7 @@ def views_of(event: dict[str, Any]) -> dict[str, object] | None:
     if not isinstance(line, str) or not output.strip() or not isinstance(cwd, str) or not cwd.startswith("/"):
         return None
     files = _named_files(line[:MAX_COMMAND_CHARS], cwd)
-    return {"files": files, "output": _packed(output)} if files else None
+    return {"files": files, "output": _pack(output)} if files else None
 
 
 def unpacked(packed: str) -> str:
@@ -58,7 +58,7 @@ def _output_of(response: object) -> str:
     return ""
 
 
-def _packed(output: str) -> str:
+def _pack(output: str) -> str:
     """Return the beginning of the output that fits."""
     data = output.encode("utf-8", "replace")[:MAX_OUTPUT_BYTES]
     while len(packed := zlib.compress(data)) > MAX_PACKED_BYTES:

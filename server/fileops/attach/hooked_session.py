@@ -73,12 +73,12 @@ def companion(caller: "Caller", report: Mapping[str, object], within_s: float) -
         with attached.connection as connection:
             if not attached.answer.is_ok:
                 return {}
-            return unpacked(_received(connection, body_bytes_of(attached.answer.fields), deadline))
+            return unpacked(_receive(connection, body_bytes_of(attached.answer.fields), deadline))
     except (AttachRefused, NotAttached, OSError, BadBody):
         return {}
 
 
-def _received(connection: "socket.socket", n_bytes: int, deadline: float) -> bytes:
+def _receive(connection: "socket.socket", n_bytes: int, deadline: float) -> bytes:
     """Raises: OSError, if the daemon sends less in time."""
     body = bytearray()
     while len(body) < n_bytes:

@@ -107,16 +107,16 @@ class McpTraffic:
     def from_client(self, pump: Pump, chunk: bytes) -> None:
         for piece in self._from_client.feed(chunk):
             if piece.is_whole:
-                pump.to_daemon.put(self._noted(piece.data))
+                pump.to_daemon.put(self._note(piece.data))
                 continue
             if not self._is_skipping:
                 pump.to_daemon.put(piece.data)
             if piece.is_end:
                 self._end_long_request(pump, piece)
 
-    def _noted(self, line: bytes) -> bytes:
+    def _note(self, line: bytes) -> bytes:
         """Note what a line begins or ends, and return it in the form for the daemon."""
-        message = _parsed(line)
+        message = _parse(line)
         if message is None:
             return line  # the daemon answers what is not a message
         method, key = message.get("method"), _key(message)
@@ -145,7 +145,7 @@ class McpTraffic:
             return line
         if (own_key := self._asked.pop(key, None)) is None:
             return b""
-        return _dumped({**message, "id": json.loads(own_key)})
+        return _encode({**message, "id": json.loads(own_key)})
 
     def _end_long_request(self, pump: Pump, piece: _PumpPiece) -> None:
         match = _ID_AT_THE_START.match(piece.head) or _ID_AT_THE_END.search(piece.tail)
@@ -169,7 +169,7 @@ class McpTraffic:
 
     def _delivered(self, line: bytes) -> bytes:
         """Note what a line of the daemon ends or asks, and return it in the form for the host."""
-        message = _parsed(line)
+        message = _parse(line)
         key = None if message is None else _key(message)
         if message is None or key is None:
             return line
@@ -183,7 +183,7 @@ class McpTraffic:
             return line
         shown = f"{message['id']}-{self._n_daemons}"  # the last daemon may have used this id as well
         self._asked[json.dumps(shown)] = key
-        return _dumped({**message, "id": shown})
+        return _encode({**message, "id": shown})
 
     def _done(self, key: str) -> None:
         self._in_flight.pop(key, None)
@@ -223,10 +223,10 @@ class McpTraffic:
         if key in self._modern:
             result["resultType"] = "complete"
         self._done(key)
-        pump.to_client.put(_dumped({"jsonrpc": "2.0", "id": json.loads(key), "result": result}))
+        pump.to_client.put(_encode({"jsonrpc": "2.0", "id": json.loads(key), "result": result}))
 
 
-def _parsed(line: bytes) -> dict[str, Any] | None:
+def _parse(line: bytes) -> dict[str, Any] | None:
     try:
         message: object = json.loads(line)
     except (ValueError, RecursionError):
@@ -240,8 +240,8 @@ def _key(message: dict[str, Any]) -> str | None:
 
 
 def _notice(method: str, params: object) -> bytes:
-    return _dumped({"jsonrpc": "2.0", "method": method, "params": params})
+    return _encode({"jsonrpc": "2.0", "method": method, "params": params})
 
 
-def _dumped(message: object) -> bytes:
+def _encode(message: object) -> bytes:
     return json.dumps(message, separators=(",", ":")).encode("ascii") + b"\n"

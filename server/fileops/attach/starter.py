@@ -100,7 +100,7 @@ def ask(address: Address, line: bytes, timeout_s: float) -> Attached | None:
             break
         try:
             remaining_s = max(deadline - time.monotonic(), _PAUSE_S)
-            return _greeted(connection, line, partial(_wait_readable, timeout_s=remaining_s))
+            return _greet(connection, line, partial(_wait_readable, timeout_s=remaining_s))
         except DaemonLost:
             continue
     return None
@@ -113,7 +113,7 @@ def is_responsive(address: Address) -> bool:
         if connection is None:
             return False
         patience = _Patience(address, ENDING_S, None)
-        _greeted(connection, control_line("status"), patience.wait_readable).connection.close()
+        _greet(connection, control_line("status"), patience.wait_readable).connection.close()
     except (DaemonLost, NotAttached):
         return False
     return True
@@ -155,21 +155,21 @@ def _attach(address: Address, line: bytes, idle_s: float, options: Sequence[str]
             if is_locked:
                 if (connection := connected(address, ANSWER_S)) is not None:
                     break
-                return _started(address, line, idle_s, options, patience)
+                return _start(address, line, idle_s, options, patience)
         if time.monotonic() > deadline:
             raise NotAttached(f"Another program has been starting the shared daemon for {LOCK_S:g} s. Try again.")
         patience.pause()
-    return _greeted(connection, line, patience.wait_readable)
+    return _greet(connection, line, patience.wait_readable)
 
 
-def _started(address: Address, line: bytes, idle_s: float, options: Sequence[str], patience: "_Patience") -> Attached:
+def _start(address: Address, line: bytes, idle_s: float, options: Sequence[str], patience: "_Patience") -> Attached:
     """Start a daemon, and return when it has answered. The lock is held."""
     with listening_socket(address) as listening:
         spawn_daemon(listening, address, idle_s, options)
     connection = connected(address, ANSWER_S)
     try:
         if connection is not None:
-            return _greeted(connection, line, patience.wait_readable)
+            return _greet(connection, line, patience.wait_readable)
     except DaemonLost:
         pass
     raise NotAttached(f"The shared daemon could not be started. Its log is {log_path(os.environ, address.stem)}.")
@@ -201,14 +201,14 @@ def connected(address: Address, timeout_s: float) -> socket.socket | None:
     return connection
 
 
-def _greeted(connection: socket.socket, line: bytes, wait_readable: Callable[[socket.socket], None]) -> Attached:
+def _greet(connection: socket.socket, line: bytes, wait_readable: Callable[[socket.socket], None]) -> Attached:
     """Exchange the first lines; the connection is closed if that fails. Raises: DaemonLost, NotAttached."""
     with ExitStack() as on_failure:
         on_failure.callback(connection.close)
         try:
             connection.settimeout(ANSWER_S)  # the first line fits into the socket's buffer
             connection.sendall(line)
-            answer = parse_answer(_received_line(connection, wait_readable))
+            answer = parse_answer(_receive_line(connection, wait_readable))
             connection.settimeout(None)
         except BadRequest as error:
             raise NotAttached(f"What listens at the shared daemon's socket is not one: {error}.") from None
@@ -222,7 +222,7 @@ def _greeted(connection: socket.socket, line: bytes, wait_readable: Callable[[so
     return Attached(connection, answer)
 
 
-def _received_line(connection: socket.socket, wait_readable: Callable[[socket.socket], None]) -> bytes:
+def _receive_line(connection: socket.socket, wait_readable: Callable[[socket.socket], None]) -> bytes:
     """Receive the daemon's line. What follows it stays in the socket. Raises: DaemonLost, NotAttached."""
     line = bytearray()
     while not line.endswith(b"\n") and len(line) <= MAX_ANSWER_BYTES:

@@ -20,7 +20,7 @@ from fileops.core.validation import VALIDATORS, Validator
 
 async def serve(peer: socket.socket, own: OwnParts) -> None:
     """Serve the client at the other end of `peer`, and close it at the end. Raises: ValueError (a name is taken)."""
-    with peer, _installed(own):
+    with peer, _install(own):
         connection = LspConnection(DaemonState(own), attachment_of_only_client())
         await connection.serve(peer.fileno(), peer.fileno(), is_embedded=True).serve()
 
@@ -31,7 +31,7 @@ _users: dict[str, list[object]] = {}  # name -> the functions that clients have 
 
 
 @contextmanager
-def _installed(own: OwnParts) -> Generator[None]:
+def _install(own: OwnParts) -> Generator[None]:
     wanted = {
         **{f"strategy {name}": function for name, function in own.strategies.items()},
         **{f"processor {name}": function for name, function in own.processors.items()},

@@ -209,7 +209,7 @@ class SharedWorkers:
             return await self._local.run(token, work, self._turns)
         except NeedsShare as found:
             first = found.share
-        with self._counted(place):
+        with self._count(place):
             return await self._run_for_share(first, token, work)
 
     def of_client(self, place: str = "") -> "SharedWorkers":
@@ -232,7 +232,7 @@ class SharedWorkers:
 
     async def run_apart(self, token: CancelToken, work: Callable[[], T]) -> T:
         """Run work that cannot start again half-way in separate threads, which may wait for every share."""
-        with self._counted(""):
+        with self._count(""):
             return await self._pool(None).run(token, work)
 
     async def _run_for_share(self, share: Share, token: CancelToken, work: Callable[[], T]) -> T:
@@ -248,7 +248,7 @@ class SharedWorkers:
                 share = found.share
 
     @contextmanager
-    def _counted(self, place: str) -> Generator[None]:
+    def _count(self, place: str) -> Generator[None]:
         self._handed_over[place] += 1
         for call in tuple(self.on_hand_over):
             call()

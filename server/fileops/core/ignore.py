@@ -36,7 +36,7 @@ class IgnorePatterns:
     def __init__(self, data: bytes) -> None:
         lines = _lines_of(data)
         self._exact = _patterns_of(lines)
-        self._folded = _patterns_of([_folded_line(line) for line in lines])
+        self._folded = _patterns_of([_fold_line(line) for line in lines])
         self._known: dict[str, bool] = {}  # by path; agents name the same files repeatedly
 
     def match(self, path: str) -> bool:
@@ -109,7 +109,7 @@ def _lines_of(data: bytes) -> "list[str]":
     return [line.removesuffix("\r") for line in content.split("\n")]
 
 
-def _folded_line(line: str) -> str:
+def _fold_line(line: str) -> str:
     """Return the line for the comparison without case; unchanged if it would be no pattern (`[Z-a]`)."""
     try:
         _patterns_of([folded(line)])

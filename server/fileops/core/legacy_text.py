@@ -79,7 +79,7 @@ def require_encodable(text: Text, splices: Sequence[Splice], encoding: str | Non
         return
     if encoding is not None:
         for splice in foreign:
-            _encoded(_decoded(splice.new, encoding), encoding)
+            _encode(_decoded(splice.new, encoding), encoding)
     elif text.format.encoding == UTF8 and not text.format.bom and not is_utf8(text.data):
         for splice in foreign:
             _require_known(text.data[splice.start : splice.end], splice.new)
@@ -105,14 +105,14 @@ def _require_text(text: Text, splices: Sequence[Splice]) -> None:
 
 def file_splices(data: bytes, shown: bytes, splices: Sequence[Splice], encoding: str) -> tuple[Splice, ...]:
     """Translate splices over `shown`, the file's text as UTF-8, to splices over the file. Raises: NotEncodable."""
-    pieces = [_trimmed(shown, splice) for splice in _of_whole_characters(shown, splices)]
+    pieces = [_trim(shown, splice) for splice in _of_whole_characters(shown, splices)]
     borders = [border for splice in pieces for border in (splice.start, splice.end)]
     offsets = list(_offsets_in_file(data, list(_n_characters(shown, borders)), encoding))
     result: list[Splice] = []
     for splice, start, end in zip(pieces, offsets[::2], offsets[1::2], strict=True):
         new = _decoded(splice.new, encoding)
         _require_reproducible(data[start:end], new, encoding)
-        result.append(Splice(start, end, _encoded(new, encoding)))
+        result.append(Splice(start, end, _encode(new, encoding)))
     try:
         is_as_wanted = to_utf8(splicing.apply(data, result), encoding) == splicing.apply(shown, splices)
     except UnicodeError:
@@ -137,7 +137,7 @@ def _decoded(new: bytes, encoding: str) -> str:
         raise NotEncodable(encoding=encoding, characters=cut) from error
 
 
-def _encoded(new: str, encoding: str) -> bytes:
+def _encode(new: str, encoding: str) -> bytes:
     """Encode a new text. Raises: NotEncodable, even if only the codec would decode the bytes differently."""
     try:
         data = new.encode(encoding, _KEEP)
@@ -209,7 +209,7 @@ def _is_continuation(shown: bytes, at: int) -> bool:
     return 0 < at < len(shown) and shown[at] & 0xC0 == 0x80
 
 
-def _trimmed(shown: bytes, splice: Splice) -> Splice:
+def _trim(shown: bytes, splice: Splice) -> Splice:
     """Return the splice without the whole characters that both sides share at their ends."""
     old, new = shown[splice.start : splice.end], splice.new
     head = n_shared(old, new)

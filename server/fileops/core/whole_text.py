@@ -46,13 +46,13 @@ def splices_to_text(content: Text, new_text: str) -> tuple[Splice, ...]:
         before = _pieces(data, old, i, i_stop)
         ends = _line_ends(data, old, new_ends, fmt, i, i_stop, j, j_stop)
         contents = [
-            _encoded(part, data, old[max(i, at - _N_LIKE) : max(i, min(i_stop, at + _N_LIKE))], fmt)
+            _encode(part, data, old[max(i, at - _N_LIKE) : max(i, min(i_stop, at + _N_LIKE))], fmt)
             for at, part in enumerate(new_texts[j:j_stop], i)
         ]
         left = data[old[i - 1].start : old[i - 1].end] if i else None
         after = _with_ends(left, contents, ends, fmt)
         start = old[i - 1].end if i else len(fmt.bom)
-        result.extend(_paired(before, after, start))
+        result.extend(_pair(before, after, start))
     return tuple(result)
 
 
@@ -141,7 +141,7 @@ def _with_ends(left: bytes | None, contents: Sequence[bytes], ends: Sequence[byt
     return result if left is None else result[1:]
 
 
-def _paired(before: Sequence[bytes], after: Sequence[bytes], start: int) -> list[Splice]:
+def _pair(before: Sequence[bytes], after: Sequence[bytes], start: int) -> list[Splice]:
     """Return a splice per piece if both sides have as many, else one splice without the ends that both share."""
     if len(before) == len(after):
         result: list[Splice] = []
@@ -166,7 +166,7 @@ def _decoded(data: bytes, fmt: TextFormat) -> str:
     return data.decode(fmt.encoding, "replace")
 
 
-def _encoded(line: str, data: bytes, replaced: Sequence[Line], fmt: TextFormat) -> bytes:
+def _encode(line: str, data: bytes, replaced: Sequence[Line], fmt: TextFormat) -> bytes:
     """Encode a line. The parts that it shares with a replaced line keep the invalid bytes of that line."""
     if "\ufffd" in line:
         best, head, tail = b"", 0, 0

@@ -34,7 +34,7 @@ async def play_rewind(stage: Stage, folder: str) -> None:
         async with FileOpsClient.attach(
             socket=socket, role="editor", host="demo", command=command, root=project
         ) as user:
-            await _recorded(user, project)
+            await _wait_until_recorded(user, project)
             stage.step("An agent edits a file and runs a program that writes another; you change the first one, too")
             async with FileOpsClient.attach(socket=socket, host="agent", command=command, root=project) as agent:
                 turn_id = await agent.begin_turn(title="round the prices")
@@ -45,7 +45,7 @@ async def play_rewind(stage: Stage, folder: str) -> None:
                 write(made, b"CENTS = 2\n")
                 await agent.end_command(command_id)
             write(path, bytes_of(path).replace(*BY_PERSON))
-            entries = (await _logged(user, 3))[::-1]
+            entries = (await _wait_for_entries(user, 3))[::-1]
             for entry in entries:
                 stage.answer(f"{entry.by.label}: {os.path.basename(entry.path)} +{entry.added} -{entry.removed}")
             require([entry.by.kind for entry in entries] == ["session", "command", "outside"], "an author is wrong")
@@ -81,7 +81,7 @@ async def play_rewind(stage: Stage, folder: str) -> None:
         await asyncio.to_thread(_end, command, socket, place)
 
 
-async def _recorded(client: FileOpsClient, folder: str) -> None:
+async def _wait_until_recorded(client: FileOpsClient, folder: str) -> None:
     """Wait until the contents before are known. Raises: TimeoutError."""
     async with asyncio.timeout(STARTS_WITHIN_S):
         while True:
@@ -90,7 +90,7 @@ async def _recorded(client: FileOpsClient, folder: str) -> None:
             await asyncio.sleep(0.05)
 
 
-async def _logged(client: FileOpsClient, n_entries: int) -> tuple[RecordEntry, ...]:
+async def _wait_for_entries(client: FileOpsClient, n_entries: int) -> tuple[RecordEntry, ...]:
     """Return the newest entries, once there are so many with certain authors. Raises: TimeoutError."""
     async with asyncio.timeout(STARTS_WITHIN_S):
         while True:

@@ -36,7 +36,7 @@ class Stage:
 
     def asks(self, tool: str, name: str, *edits: tuple[str, str]) -> None:
         for old, new in edits:
-            self.say(f"   {tool} {name}: {_shortened(old)!r} becomes {_shortened(new)!r}", style="cyan")
+            self.say(f"   {tool} {name}: {_shorten(old)!r} becomes {_shorten(new)!r}", style="cyan")
 
     def answer(self, text: str) -> None:
         self.say(f"   {text}", style="yellow")
@@ -69,6 +69,6 @@ class Stage:
             self.say(f"   ... ({len(lines) - MAX_LINES_SHOWN} more lines)")
 
 
-def _shortened(text: str) -> str:
+def _shorten(text: str) -> str:
     """Shorten a text. Its end is kept, because there the old and the new text differ."""
     return text if len(text) <= MAX_QUOTED else f"...{text[-MAX_QUOTED:]}"

@@ -39,7 +39,7 @@ def spelled(path: str, fd: int) -> str:
     device = os.fstat(fd).st_dev
     known = _ignores_case.get(device)
     if known is None or known[1] < time.monotonic():
-        known = _asked(path, fd, device)
+        known = _ask(path, fd, device)
     return _as_listed(path, device) if known[0] else path
 
 
@@ -56,7 +56,7 @@ def real_path(path: str) -> str:
         descriptors.close(fd)
 
 
-def _asked(path: str, fd: int, device: int) -> tuple[bool, float]:
+def _ask(path: str, fd: int, device: int) -> tuple[bool, float]:
     """Find out whether a filesystem ignores case: whether a name on the path is also found in the other case."""
     answer = False if syscalls.kind_of_filesystem(fd) != "other" else _finds_other_case(path, device)
     known = answer is True, time.monotonic() + _ASKED_AGAIN_AFTER_S

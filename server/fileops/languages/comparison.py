@@ -56,7 +56,7 @@ async def compare(pool: LanguageServerPool, comparison: Comparison) -> Diagnosti
     sizes = [len(data) for change in comparison.changes for data in (change.before, change.after) if data is not None]
     if max(sizes, default=0) > MAX_FILE_BYTES:
         return unsettled(comparison, "unavailable", comparison.sources, "a file has more than 1 MB")
-    answers = await asyncio.gather(*(_asked(pool, place, comparison) for place in comparison.places()))
+    answers = await asyncio.gather(*(_ask(pool, place, comparison) for place in comparison.places()))
     found = [answer for answer in answers if isinstance(answer, _FoundProblems)]
     if not found:
         reason = "; ".join(answer for answer in answers if isinstance(answer, str))
@@ -64,12 +64,12 @@ async def compare(pool: LanguageServerPool, comparison: Comparison) -> Diagnosti
     return settled(comparison, tuple(answer.source for answer in found), sum(found, Compared()))
 
 
-async def _asked(pool: LanguageServerPool, place: ServerPlace, comparison: Comparison) -> _FoundProblems | str:
+async def _ask(pool: LanguageServerPool, place: ServerPlace, comparison: Comparison) -> _FoundProblems | str:
     """Return what one server found, or a clause that says why it found nothing."""
     name = place.setting.name
     try:
         async with pool.server(place) as server:
-            found = await _found(server, comparison)
+            found = await _find(server, comparison)
     except ServerEnded as fault:
         return f"{name}: {fault}"
     except TimeoutError:
@@ -77,7 +77,7 @@ async def _asked(pool: LanguageServerPool, place: ServerPlace, comparison: Compa
     return _FoundProblems(found.introduced, found.resolved, source=name)
 
 
-async def _found(server: LanguageServer, comparison: Comparison) -> Compared:
+async def _find(server: LanguageServer, comparison: Comparison) -> Compared:
     """Raises: ServerEnded, TimeoutError."""
     changes = [change for change in comparison.changes if checks(server.setting, change.path_after)]
     edited = {path for change in changes for path in (change.path, change.path_after)}

@@ -51,7 +51,7 @@ class LanguageServerPool:
             async with self._starts[key]:
                 server = self._servers.get(key)
                 if server is None or not server.is_alive:
-                    server = await self._started(key, place)
+                    server = await self._start(key, place)
             yield server
         finally:
             self._n_users[key] -= 1
@@ -71,7 +71,7 @@ class LanguageServerPool:
         is_refused = len(ends) >= len(RESTARTS_AFTER_S)
         return f"it ended {len(ends)} times and is not started again for now" if is_refused else None
 
-    async def _started(self, key: bytes, place: ServerPlace) -> LanguageServer:
+    async def _start(self, key: bytes, place: ServerPlace) -> LanguageServer:
         if (refusal := self._refusal(key)) is not None:
             raise ServerEnded(refusal)
         await asyncio.sleep(RESTARTS_AFTER_S[len(self._ends[key])])

@@ -56,17 +56,17 @@ class ServerProcess(asyncio.SubprocessProtocol):
     @property
     def pid(self) -> int:
         """The process, and its process group."""
-        return self._started().get_pid()
+        return self._start().get_pid()
 
     @property
     def input(self) -> asyncio.WriteTransport:
         """Its stdin. What is written is sent as soon as the process reads."""
-        return cast("asyncio.WriteTransport", self._started().get_pipe_transport(0))
+        return cast("asyncio.WriteTransport", self._start().get_pipe_transport(0))
 
     async def wait(self) -> int:
         """Wait until the process has exited, and return its status. Its children may still run."""
         await self._has_exited.wait()
-        return cast("int", self._started().get_returncode())
+        return cast("int", self._start().get_returncode())
 
     def kill(self) -> None:
         """End the process group, from any thread."""
@@ -80,17 +80,17 @@ class ServerProcess(asyncio.SubprocessProtocol):
                 await self._has_exited.wait()
         if not self.input.is_closing():
             self.input.abort()  # close() would wait for a reader of what is still unread
-        self._started().close()
+        self._start().close()
         await self._has_no_pipes.wait()
         await self._close_watcher()
 
     async def _close_watcher(self) -> None:
         if self._watcher is not None:
             with suppress(ProcessLookupError):
-                self._watcher._started().kill()  # it may have joined the group after the others were killed
+                self._watcher._start().kill()  # it may have joined the group after the others were killed
             await self._watcher.close()
 
-    def _started(self) -> asyncio.SubprocessTransport:
+    def _start(self) -> asyncio.SubprocessTransport:
         assert self._transport is not None
         return self._transport
 

@@ -136,9 +136,9 @@ class Protocol(LanguageServerProtocol):
             log.warning("notification %.100s ignored: %s %s", method_name, fault.path, fault.reason)
             self._lose(method_name, params, f"{fault.path} {fault.reason}")
         else:
-            self._execute_handler("", handler, partial(self._notified, method_name, params), (decoded,))
+            self._execute_handler("", handler, partial(self._run_handler, method_name, params), (decoded,))
 
-    def _notified(self, method: str, params: object, future: "Future[Any]") -> None:
+    def _run_handler(self, method: str, params: object, future: "Future[Any]") -> None:
         """Run a handler. This is the boundary to notification handlers: after an error the next message is served."""
         if (fault := future.exception()) is not None:
             log.error("notification %.100s could not be handled", method, exc_info=fault)

@@ -109,7 +109,7 @@ class LspEditor:
         changes = [
             types.TextDocumentEdit(
                 text_document=types.OptionalVersionedTextDocumentIdentifier(uri=edit.uri, version=edit.version),
-                edits=_annotated(_text_edits(edit)) if can_annotate else _text_edits(edit),
+                edits=_annotate(_text_edits(edit)) if can_annotate else _text_edits(edit),
             )
             for edit in edits
         ]
@@ -132,7 +132,7 @@ def _text_edits(edit: "BufferEdit") -> list[types.TextEdit]:
     ]
 
 
-def _annotated(edits: Sequence[types.TextEdit]) -> list[types.AnnotatedTextEdit]:
+def _annotate(edits: Sequence[types.TextEdit]) -> list[types.AnnotatedTextEdit]:
     return [
         types.AnnotatedTextEdit(annotation_id=_ANNOTATION, range=edit.range, new_text=edit.new_text) for edit in edits
     ]

@@ -250,7 +250,7 @@ class McpServer:
             answer = failed(arguments, error, session)
         has_notices = self._options.notices == "on"
         output = self._lean_output(answer, tells_others=has_notices) if self._options.is_lean else None
-        output = self._repeated_read(answer, arguments) or output
+        output = self._answer_repeated_read(answer, arguments) or output
         is_brief = output is not None and (answer.is_rebased or _shown_of(answer) is not None)
         additions = await additions_to(self.service, answer, has_notices=has_notices, is_brief=is_brief)
         rewound = self.service.history.take_notices(answer.session) if has_notices else []
@@ -258,7 +258,7 @@ class McpServer:
         result = answer.result if output is None else replace(answer.result, output=output)
         return results.tool_result(result, additions.diagnostics, path, more)
 
-    def _repeated_read(self, answer: ToolAnswer, arguments: Arguments) -> str | None:
+    def _answer_repeated_read(self, answer: ToolAnswer, arguments: Arguments) -> str | None:
         """Return the sentence that answers a read of what the session still has; None for any other answer."""
         outcome = answer.outcome
         if self._options.repeated_reads == "full" or not isinstance(arguments, ReadArguments):

@@ -58,32 +58,32 @@ elif sys.platform == "darwin":
 
     def list_names(fd: int) -> list[str]:
         """Raises: OSError."""
-        n_bytes = _checked(_libc.flistxattr(fd, None, 0, 0))
+        n_bytes = _check(_libc.flistxattr(fd, None, 0, 0))
         buffer = ctypes.create_string_buffer(n_bytes)
-        n_bytes = _checked(_libc.flistxattr(fd, buffer, n_bytes, 0))
+        n_bytes = _check(_libc.flistxattr(fd, buffer, n_bytes, 0))
         names = (os.fsdecode(name) for name in buffer.raw[:n_bytes].split(b"\0") if name)
         return [name for name in names if name not in _OF_THE_SYSTEM]
 
     def get(fd: int, name: str) -> bytes:
         """Raises: OSError."""
         raw = os.fsencode(name)
-        n_bytes = _checked(_libc.fgetxattr(fd, raw, None, 0, 0, 0))
+        n_bytes = _check(_libc.fgetxattr(fd, raw, None, 0, 0, 0))
         buffer = ctypes.create_string_buffer(n_bytes)
-        return buffer.raw[: _checked(_libc.fgetxattr(fd, raw, buffer, n_bytes, 0, 0))]
+        return buffer.raw[: _check(_libc.fgetxattr(fd, raw, buffer, n_bytes, 0, 0))]
 
     def put(fd: int, name: str, value: bytes) -> None:
         """Raises: OSError."""
-        _checked(_libc.fsetxattr(fd, os.fsencode(name), value, len(value), 0, 0))
+        _check(_libc.fsetxattr(fd, os.fsencode(name), value, len(value), 0, 0))
 
     def remove(fd: int, name: str) -> None:
         """Raises: OSError."""
-        _checked(_libc.fremovexattr(fd, os.fsencode(name), 0))
+        _check(_libc.fremovexattr(fd, os.fsencode(name), 0))
 
     def copy_acl(source_fd: int, fd: int) -> None:
         """Give the file the ACL of the source, or none if that has none. Raises: OSError."""
-        _checked(_libc.fcopyfile(source_fd, fd, None, _COPYFILE_ACL))
+        _check(_libc.fcopyfile(source_fd, fd, None, _COPYFILE_ACL))
 
-    def _checked(result: int) -> int:
+    def _check(result: int) -> int:
         if result < 0:
             number = ctypes.get_errno()
             raise OSError(number, os.strerror(number))

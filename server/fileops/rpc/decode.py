@@ -45,11 +45,11 @@ def decode(value: object, into: type[T]) -> T:
     try:
         return msgspec.convert(value, into)
     except (msgspec.ValidationError, UnicodeEncodeError):  # the latter: a key that is not Unicode
-        normalised = _normalised(value, into)
+        normalised = _normalise(value, into)
     try:
         return msgspec.convert(normalised, into)
     except msgspec.ValidationError as fault:
-        raise _worded(str(fault), value, into) from None
+        raise _to_invalid_params(str(fault), value, into) from None
 
 
 class _ParamPlace:
@@ -84,7 +84,7 @@ def require_in_range(params: object) -> None:
 # --- what msgspec is given ------------------------------------------------------------------------------------------
 
 
-def _normalised(value: object, wanted: Any) -> object:
+def _normalise(value: object, wanted: Any) -> object:
     """Return a copy that msgspec reads as we do: without nulls that mean an absent key, and with integers as integers.
 
     Nothing is refused here. What does not fit the type stays in its place, so that msgspec names it.
@@ -97,20 +97,20 @@ def _normalised(value: object, wanted: Any) -> object:
             return int(value)
         if isinstance(value, list) and get_origin(member) in _ARRAYS:
             item = get_args(member)[0]
-            return [_normalised(element, item) for element in cast("list[object]", value)]
+            return [_normalise(element, item) for element in cast("list[object]", value)]
         if isinstance(value, dict) and _is_struct(member):
-            return _normalised_object(cast("dict[str, object]", value), member)
+            return _normalise_object(cast("dict[str, object]", value), member)
     return cast("object", value)
 
 
-def _normalised_object(value: dict[str, object], wanted: type[msgspec.Struct]) -> dict[str, object]:
+def _normalise_object(value: dict[str, object], wanted: type[msgspec.Struct]) -> dict[str, object]:
     fields, copy = _fields(wanted), dict[str, object]()
     for key, member in value.items():
         field = fields.get(key)
         if field is None:
             copy[_REFUSED] = None  # msgspec skips it in an open Struct
         elif member is not None or field.required:
-            copy[key] = _normalised(member, field.type)
+            copy[key] = _normalise(member, field.type)
     return copy
 
 
@@ -149,7 +149,7 @@ def _fields(wanted: type[msgspec.Struct]) -> "dict[str, FieldInfo]":
 # --- what msgspec answers -------------------------------------------------------------------------------------------
 
 
-def _worded(message: str, value: object, wanted: Any) -> InvalidParams:
+def _to_invalid_params(message: str, value: object, wanted: Any) -> InvalidParams:
     """Say in our words what msgspec found, as in "Object missing required field `edits` - at `$.a[0]`".
 
     Nothing that a client wrote is in its message: unknown keys and texts that do not fit were replaced by _REFUSED.
@@ -220,10 +220,10 @@ def unknown_key(keys: Iterable[str]) -> str:
 def _segment(key: str) -> str:
     """Format a key as in JSONPath; cut it, because a client's key may be a whole file."""
     shown = key if len(key) <= 100 else key[:100] + "…"
-    return f".{shown}" if shown.isidentifier() else f"[{_quoted(shown)}]"
+    return f".{shown}" if shown.isidentifier() else f"[{_quote(shown)}]"
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 

@@ -37,10 +37,10 @@ def parse(body: bytes) -> RpcRequest | Notification | Reply | Malformed:
     try:
         message = json.loads(body)
     except json.NumberOutOfRange as fault:
-        return _without_numbers_out_of_range(_classified(fault.value), str(fault))
+        return _without_numbers_out_of_range(_classify(fault.value), str(fault))
     except json.NotJson as fault:
         return Malformed(None, errors.parse_error(str(fault)))
-    return _classified(message)
+    return _classify(message)
 
 
 def _without_numbers_out_of_range(
@@ -65,7 +65,7 @@ def _without_numbers_out_of_range(
     return parsed
 
 
-def _classified(message: object) -> RpcRequest | Notification | Reply | Malformed:
+def _classify(message: object) -> RpcRequest | Notification | Reply | Malformed:
     if not isinstance(message, dict):
         what = "batches are not supported" if isinstance(message, list) else "a message is an object"
         return Malformed(None, errors.invalid_request(what))

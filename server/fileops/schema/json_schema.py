@@ -101,9 +101,9 @@ def definitions(table: Iterable[Message]) -> Json:
     _, components = msgspec.json.schema_components(listed, schema_hook=_any, ref_template=REF)
     for shape in _declared_in(listed):
         _describe(components[shape.__name__], shape)
-    defs = {PUBLIC_NAMES.get(name, name): _renamed(schema) for name, schema in components.items()}
+    defs = {PUBLIC_NAMES.get(name, name): _rename(schema) for name, schema in components.items()}
     for (name, key), shape in REFINED.items():
-        defs[name]["properties"][key] = _refined(defs[name]["properties"][key], schema_of(shape))
+        defs[name]["properties"][key] = _refine(defs[name]["properties"][key], schema_of(shape))
     for name, keys in ALWAYS_SENT.items():
         defs[name]["required"] += keys
         for key in keys:
@@ -114,7 +114,7 @@ def definitions(table: Iterable[Message]) -> Json:
     codes = sorted({failure.code for failure in errors.FAILURES})
     defs["ErrorCode"] = {"enum": codes, "description": "Why a tool failed."}
     code = defs["ToolError"]["properties"]["code"]
-    defs["ToolError"]["properties"]["code"] = _refined(code, {"$ref": REF.format(name="ErrorCode")})
+    defs["ToolError"]["properties"]["code"] = _refine(code, {"$ref": REF.format(name="ErrorCode")})
     for message in table:
         if message.details is not None:
             defs[result_name(message)] = _tool_result(defs["ToolResult"], message.details)
@@ -128,7 +128,7 @@ def schema_of(shape: Any) -> Json:
     if shape is None:
         return {"type": "null"}
     (schema,), _ = msgspec.json.schema_components([shape], schema_hook=_any, ref_template=REF)
-    return _renamed(schema)
+    return _rename(schema)
 
 
 def result_schema(message: Message) -> Json:
@@ -168,10 +168,10 @@ def _entry(message: Message) -> Json:
 
 def _tool_result(general: Json, shape: Any) -> Json:
     properties = general["properties"]
-    return {**general, "properties": {**properties, "details": _refined(properties["details"], schema_of(shape))}}
+    return {**general, "properties": {**properties, "details": _refine(properties["details"], schema_of(shape))}}
 
 
-def _refined(general: Json, narrow: Json) -> Json:
+def _refine(general: Json, narrow: Json) -> Json:
     """Return the narrower schema of a key, with its description."""
     return {**narrow, "description": general["description"]}
 
@@ -185,13 +185,13 @@ def _or_null(schema: Json) -> Json:
     return {"anyOf": [shape, {"type": "null"}], **about}
 
 
-def _renamed(schema: Any) -> Any:
+def _rename(schema: Any) -> Any:
     """Return a copy in which references have the protocol's names."""
     if isinstance(schema, list):
-        return [_renamed(item) for item in cast("list[Any]", schema)]
+        return [_rename(item) for item in cast("list[Any]", schema)]
     if not isinstance(schema, dict):
         return schema
-    copy = {key: _renamed(value) for key, value in cast("Json", schema).items() if key not in _ANYTHING}
+    copy = {key: _rename(value) for key, value in cast("Json", schema).items() if key not in _ANYTHING}
     if copy.get("default", 0) is None or isinstance(copy.get("default"), dict):
         del copy["default"]  # it is empty, or repeats the keys of the object
     prefix, _, name = str(copy.get("$ref", "")).rpartition("/")

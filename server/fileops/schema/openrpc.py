@@ -33,7 +33,7 @@ ERRORS = {
 def document() -> Json:
     table = messages()
     defs = definitions(table)
-    return _moved(
+    return _move_references(
         {
             "openrpc": OPENRPC,
             "info": {
@@ -85,13 +85,13 @@ def _params(message: Message, defs: Json) -> list[Json]:
     return sorted(listed, key=lambda key: not key["required"])
 
 
-def _moved(value: Any) -> Any:
+def _move_references(value: Any) -> Any:
     """Return a copy whose references lead to OpenRPC's place for schemas."""
     if isinstance(value, list):
-        return [_moved(item) for item in value]  # pyright: ignore[reportUnknownVariableType]
+        return [_move_references(item) for item in value]  # pyright: ignore[reportUnknownVariableType]
     if not isinstance(value, dict):
         return value
-    moved: Json = {str(key): _moved(item) for key, item in value.items()}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+    moved: Json = {str(key): _move_references(item) for key, item in value.items()}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
     if isinstance(moved.get("$ref"), str):
         moved["$ref"] = moved["$ref"].replace("#/$defs/", _REF)
     return moved

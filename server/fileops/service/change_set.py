@@ -164,19 +164,19 @@ class SetPlanner(Struct, frozen=True, kw_only=True):
         return tuple(range(len(work.files))) if not work.is_decided and self._needs_decision(work.files, policy) else ()
 
     def question(self, work: SetWork, waiting: Sequence[int], policy: Policy, token: CancelToken) -> ApprovalRequest:
-        return self._question([self._asked(file, policy, token) for file in work.files])
+        return self._question([self._ask(file, policy, token) for file in work.files])
 
     def _question(self, asked: Sequence[SetFile]) -> ApprovalRequest:
         questions = [file.proposal.question for file in asked if file.proposal is not None and not file.is_left_out]
         return question_about_set(questions, outputs.set_question_texts(questions, self.request.description))
 
-    def _asked(self, file: SetFile, policy: Policy, token: CancelToken) -> SetFile:
+    def _ask(self, file: SetFile, policy: Policy, token: CancelToken) -> SetFile:
         if file.is_left_out:
             return file
         return replace(file, proposal=self._file_proposal(self.request, file, policy, token))
 
     def decided(self, pending: PendingSet, decision: Decision, policy: Policy, token: CancelToken) -> SetWork:
-        files = tuple(self._asked(file, policy, token) for file in pending.work.files)
+        files = tuple(self._ask(file, policy, token) for file in pending.work.files)
         decided = self._decisions(files, pending.question, decision)
         reason = reason_of(decision) or " ".join(pending.work.reasons)
         return Work(
@@ -192,7 +192,7 @@ class SetPlanner(Struct, frozen=True, kw_only=True):
             if file.is_left_out:
                 files.append(file)
                 continue
-            outcome = self._carried_over(self.request, file, decision, policy, token)
+            outcome = self._carry_over(self.request, file, decision, policy, token)
             is_reopened = is_reopened or isinstance(outcome, Proposal)
             if isinstance(outcome, Proposal):
                 files.append(replace(file, plan=outcome.plan, proposal=outcome))
@@ -200,7 +200,7 @@ class SetPlanner(Struct, frozen=True, kw_only=True):
                 files.append(replace(file, plan=outcome.plan, by_user=file.by_user or outcome.by_user))
         if not is_reopened:
             return replace(work, files=tuple(files))
-        asked = tuple(self._asked(file, policy, token) for file in files)
+        asked = tuple(self._ask(file, policy, token) for file in files)
         again = Work(files=asked, known=(), reasons=work.reasons)
         return Pending(work=again, waiting=tuple(range(len(asked))), question=self._question(asked))
 
@@ -257,14 +257,14 @@ class SetPlanner(Struct, frozen=True, kw_only=True):
             except FileOpsError as error:
                 is_suggested = len(problems) < MAX_ADVISED
                 problem = ChangeProblem(change_index=index, error=error)
-                problems.append(self._suggested(request, problem, policy.roots) if is_suggested else problem)
+                problems.append(self._suggest(request, problem, policy.roots) if is_suggested else problem)
         problems += _faults_together(planned)
         if problems:
             found = tuple(sorted(problems, key=lambda problem: problem.change_index))
             raise NotDone(error=found[0].error, problems=found)
         return tuple(planned.values())
 
-    def _suggested(self, request: ChangeSetRequest, problem: ChangeProblem, roots: Roots | None) -> ChangeProblem:
+    def _suggest(self, request: ChangeSetRequest, problem: ChangeProblem, roots: Roots | None) -> ChangeProblem:
         """Return the failure of one change with its suggestions.
 
         As in a dry run, no lines of the file are shown, because what a session knows of a file changes only with the
@@ -285,19 +285,21 @@ class SetPlanner(Struct, frozen=True, kw_only=True):
         """Raises: as `EditOperation.planned`, AlreadyExists."""
         match change:
             case EditFile() if not (change.edits or change.hunks or change.cells):  # only the executable bit changes
-                return SetFile(change=change, plan=self._unchanged(self._known(request, change.file_path, roots)))
+                return SetFile(
+                    change=change, plan=self._unchanged(self._require_known(request, change.file_path, roots))
+                )
             case EditFile():
                 return SetFile(change=change, plan=self.editor.planned(_edit_request(request, change), roots, token))
             case CreateFile():
                 return SetFile(change=change, plan=self._plan_creation(request, change, roots, token))
             case DeleteFile():
-                snapshot = self._known(request, change.file_path, roots)
+                snapshot = self._require_known(request, change.file_path, roots)
                 if change.hunks:
                     self._require_no_other_text(snapshot, change, token)
                 return SetFile(change=change, plan=self._deletion(snapshot, change.file_path))
             case RenameFile():
                 new_path = canonical_path(self.editor.fs, change.new_path, roots)
-                snapshot = self._known(request, change.file_path, roots)
+                snapshot = self._require_known(request, change.file_path, roots)
                 if self.editor.fs.read(new_path).exists:
                     raise AlreadyExists
                 require_new_name(self.editor.fs, new_path, renamed_from=snapshot.path)
@@ -315,7 +317,7 @@ class SetPlanner(Struct, frozen=True, kw_only=True):
         require_new_name(self.editor.fs, snapshot.path)
         return self.editor.plan_on_snapshot(_edit_request(request, change), snapshot, token)
 
-    def _known(self, request: ChangeSetRequest, file_path: str, roots: Roots | None) -> Snapshot:
+    def _require_known(self, request: ChangeSetRequest, file_path: str, roots: Roots | None) -> Snapshot:
         """Return the current file, if this session knows it.
 
         Raises: FileMissing, NotRead, ModifiedExternally, Stale.
@@ -406,12 +408,12 @@ class SetPlanner(Struct, frozen=True, kw_only=True):
                 raise Rejected
             return tuple((file, Once()) for file in files)
         by_path = {decided.file_path: decided for decided in decision.files}
-        decided = tuple(_decided_file(file, by_path.get(file.file_path)) for file in files)
+        decided = tuple(_decide_file(file, by_path.get(file.file_path)) for file in files)
         if all(file.is_left_out for file, _ in decided):
             raise Rejected
         return decided
 
-    def _carried_over(
+    def _carry_over(
         self, request: ChangeSetRequest, file: SetFile, decision: Decision, policy: Policy, token: CancelToken
     ) -> DecidedPlan | Proposal:
         """Carry what was decided about one file over to the current file."""
@@ -423,7 +425,7 @@ class SetPlanner(Struct, frozen=True, kw_only=True):
             decided = apply_decision(asked, decision, file_path=file.file_path, limits=self.editor.settings.limits)
             edit_request = _edit_request(request, file.change)
             outcome = self.editor.carried_over(edit_request, policy, token, proposal, decision, decided)
-            return self._asked_again(request, file, outcome, policy, token)
+            return self._ask_again(request, file, outcome, policy, token)
         snapshot = self.editor.fs.read(canonical_path(self.editor.fs, file.file_path, policy.roots))
         if not snapshot.exists:
             raise FileMissing
@@ -440,7 +442,7 @@ class SetPlanner(Struct, frozen=True, kw_only=True):
         )
         return replace(again, question=replace(again.question, previous=previous))
 
-    def _asked_again(
+    def _ask_again(
         self,
         request: ChangeSetRequest,
         file: SetFile,
@@ -557,7 +559,7 @@ def _as_rename(plan: Plan) -> Plan:
     return replace(plan, change=replace(plan.change, operation="rename"))
 
 
-def _decided_file(file: SetFile, decided: FileDecision | None) -> tuple[SetFile, Decision]:
+def _decide_file(file: SetFile, decided: FileDecision | None) -> tuple[SetFile, Decision]:
     if file.is_left_out or decided is None:
         if not file.is_left_out and file.proposal is not None and not file.proposal.question.is_approvable:
             raise Rejected  # nothing of this change is left to approve

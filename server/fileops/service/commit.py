@@ -106,9 +106,9 @@ class Committer(Struct, frozen=True, kw_only=True):
             self._note_change(planned, committed)
             on_committed(committed)
 
-        with self._announced(planned.paths), umask.of_client(self.umask):
+        with self._announce(planned.paths), umask.of_client(self.umask):
             committed = self._write(planned, CommitGuard(token, note))
-        commit = self._recorded(planned, committed, session_id=session_id, set_id=set_id, time=self._now())
+        commit = self._record(planned, committed, session_id=session_id, set_id=set_id, time=self._now())
         if self.diagnose is not None and not planned.plan.cells:  # no language server reads a notebook's JSON
             self.diagnose((commit,))
         return commit
@@ -135,12 +135,12 @@ class Committer(Struct, frozen=True, kw_only=True):
             on_committed(committed)
 
         set_id = new_set_id()
-        with self._announced([path for each in planned for path in each.paths]), umask.of_client(self.umask):
+        with self._announce([path for each in planned for path in each.paths]), umask.of_client(self.umask):
             hooks = SetCommitGuard(token, note)
             committed = self.fs.replace_set(set_id, [each.file for each in planned], hooks, is_strict=is_strict)
         time = self._now()
         commits = tuple(
-            self._recorded(each, outcome, session_id=session_id, set_id=set_id, time=time)
+            self._record(each, outcome, session_id=session_id, set_id=set_id, time=time)
             for each, outcome in zip(planned, committed, strict=True)
         )
         if self.diagnose is not None:
@@ -150,9 +150,9 @@ class Committer(Struct, frozen=True, kw_only=True):
     def note_unchanged(self, planned: PlannedCommit, *, session_id: SessionName) -> None:
         """Record an undo of text that others had already restored. Nothing is written, the edit counts as undone."""
         report = CommitReport(method="none", durability="synced")
-        with self._announced(planned.paths):
+        with self._announce(planned.paths):
             committed = Committed(snapshot=planned.plan.snapshot, report=report)
-        self._recorded(planned, committed, session_id=session_id, set_id=None, time=self._now())
+        self._record(planned, committed, session_id=session_id, set_id=None, time=self._now())
 
     # --- helpers -----------------------------------------------------------------------------------------------
 
@@ -163,7 +163,7 @@ class Committer(Struct, frozen=True, kw_only=True):
             self.note_change(before, planned.plan.splices, after.digest)
 
     @contextmanager
-    def _announced(self, paths: Sequence[str]) -> Generator[None]:
+    def _announce(self, paths: Sequence[str]) -> Generator[None]:
         """Tell the recorder that the files are being written and, if that fails, that they were not written."""
         if self.recorder is None:
             yield
@@ -195,7 +195,7 @@ class Committer(Struct, frozen=True, kw_only=True):
                 # A filesystem without sets gives a recreated file the permission bits of a new one.
         return self.fs.replace(plan.snapshot, plan.splices, hooks)
 
-    def _recorded(
+    def _record(
         self, planned: PlannedCommit, committed: Committed, *, session_id: SessionName, set_id: str | None, time: float
     ) -> Commit:
         commit = Commit(

@@ -393,7 +393,7 @@ class ClientDiagnosis:
         commits = self._diagnosis.taken(edit_ids)
         if not commits:
             return None
-        task = asyncio.get_running_loop().create_task(self._settled(commits))
+        task = asyncio.get_running_loop().create_task(self._settle(commits))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         with suppress(TimeoutError, asyncio.CancelledError):
@@ -409,7 +409,7 @@ class ClientDiagnosis:
         task.add_done_callback(note)
         return combined([unsettled(commit.edits, "pending", self._diagnosis.sources_of(commit)) for commit in commits])
 
-    async def _settled(self, commits: "Sequence[_Commit]") -> DiagnosticsReport | None:
+    async def _settle(self, commits: "Sequence[_Commit]") -> DiagnosticsReport | None:
         try:
             async with asyncio.timeout(GIVE_UP_S):
                 found = await asyncio.gather(*map(self._diagnosis.report, commits))

@@ -100,7 +100,7 @@ class CallTimer:
         if kind is not None:
             self.code = self._code_of(kind)
         if self.is_over:
-            call = self._ended()
+            call = self._end()
             for sink in self._sinks:
                 sink.record(call)
 
@@ -109,7 +109,7 @@ class CallTimer:
             return "invalid_params"
         return CANCELLED if issubclass(kind, asyncio.CancelledError) else FAULT
 
-    def _ended(self) -> CallRecord:
+    def _end(self) -> CallRecord:
         took_ns = time.perf_counter_ns() - self._began_ns
         outcome = self.outcome
         change = None if outcome is None else outcome.change

@@ -81,7 +81,7 @@ class InotifyStreams:
         with self._lock:
             reader = self._readers.get(device)
             if reader is None or not reader.is_alive():
-                reader = self._readers[device] = _opened_reader(lambda: self._overflowed(device))
+                reader = self._readers[device] = _open_reader(lambda: self._overflowed(device))
                 self._users[device] = set()
             self._users[device].add(user)
             return reader
@@ -301,7 +301,7 @@ class _FolderWatch:
         """The reader reports an overflow to each subscription, once."""
 
 
-def _opened_reader(on_overflow: Callable[[], None]) -> _QueueReader:
+def _open_reader(on_overflow: Callable[[], None]) -> _QueueReader:
     """Open a queue and start its thread. Raises: OSError."""
     import fcntl  # not on Windows, where this module is imported as well
     import termios

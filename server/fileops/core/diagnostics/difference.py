@@ -92,11 +92,11 @@ def _without_reworded(
     by_place: defaultdict[tuple[object, ...], list[Problem]] = defaultdict(list)
     for problem in added:
         if not mapping.is_new(problem.start, problem.end):
-            by_place[problem.start, problem.end, *_key(problem)[:3], _unquoted(problem)].append(problem)
+            by_place[problem.start, problem.end, *_key(problem)[:3], _unquote(problem)].append(problem)
     matched, left_gone = set[int](), list[Problem]()
     for problem in gone:
         place = mapping.range_of(problem.start, problem.end)
-        partners = by_place.get((*place, *_key(problem)[:3], _unquoted(problem)))
+        partners = by_place.get((*place, *_key(problem)[:3], _unquote(problem)))
         if partners and not mapping.is_touched(problem.start, problem.end):
             matched.add(id(partners.pop()))
         else:
@@ -104,7 +104,7 @@ def _without_reworded(
     return [problem for problem in added if id(problem) not in matched], left_gone
 
 
-def _unquoted(problem: Problem) -> str:
+def _unquote(problem: Problem) -> str:
     return _QUOTED.sub("", _key(problem)[-1])
 
 

@@ -67,7 +67,7 @@ def splices_between(before: bytes, after: bytes, fmt: TextFormat) -> tuple[Splic
     result: list[Splice] = []
     for i, i_stop, j, j_stop in changed_ranges(old, new):
         old_part, new_part = old_text[starts[i] : starts[i_stop]], new_text[new_starts[j] : new_starts[j_stop]]
-        result.extend(_refined(old_part, new_part, head + starts[i], fmt))
+        result.extend(_refine(old_part, new_part, head + starts[i], fmt))
     return tuple(result)
 
 
@@ -184,9 +184,9 @@ def is_blank(data: bytes, fmt: TextFormat) -> bool:
     return not decode_part(data, fmt).strip()
 
 
-def _refined(old: bytes, new: bytes, offset: int, fmt: TextFormat) -> list[Splice]:
+def _refine(old: bytes, new: bytes, offset: int, fmt: TextFormat) -> list[Splice]:
     if not old or not new or max(len(old), len(new)) > MAX_REFINED_BYTES:
-        return [_trimmed(old, new, offset, fmt)]
+        return [_trim(old, new, offset, fmt)]
     old_words, new_words = words_of(old, fmt), words_of(new, fmt)
     starts, new_starts = _starts(old_words), _starts(new_words)
     return [
@@ -235,7 +235,7 @@ def _starts(parts: Sequence[bytes]) -> list[int]:
     return list(accumulate(map(len, parts), initial=0))
 
 
-def _trimmed(old: bytes, new: bytes, offset: int, fmt: TextFormat) -> Splice:
+def _trim(old: bytes, new: bytes, offset: int, fmt: TextFormat) -> Splice:
     """Return one splice without the whole words that both sides share at their ends."""
     bare, unit = TextFormat(encoding=fmt.encoding), fmt.unit_bytes
     shorter = min(len(old), len(new))

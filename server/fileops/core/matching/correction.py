@@ -92,12 +92,12 @@ def correct(content: Text, edit: Edit) -> Step | None:
 
 def _is_only_like(content: str, meant: str) -> bool:
     """Return whether no other place is like the text without regard to blanks, look-alikes, accents and case."""
-    folded, wanted = _folded(content), _folded(meant)
+    folded, wanted = _fold(content), _fold(meant)
     first = folded.find(wanted)
     return bool(wanted) and first >= 0 and folded.find(wanted, first + 1) < 0
 
 
-def _folded(text: str) -> str:
+def _fold(text: str) -> str:
     if not text.isascii():
         text = "".join(char for char in unicodedata.normalize("NFD", to_plain(text)) if not unicodedata.combining(char))
     return "".join(text.split()).casefold()
@@ -145,7 +145,7 @@ def _by_line_numbers(content: str, edit: Edit) -> _FoundText | None:
 
 def _by_escapes(content: str, edit: Edit) -> _FoundText | None:
     """Not if the file itself has one of these escapes: then it may be meant."""
-    old, new = to_lf(_unescaped(edit.old_string)), _unescaped(edit.new_string)
+    old, new = to_lf(_unescape(edit.old_string)), _unescape(edit.new_string)
     if old in {to_lf(edit.old_string), to_lf(new)}:
         return None
     if any(escape in content for escape in {found[0] for found in _ESCAPE.finditer(edit.old_string)}):
@@ -335,11 +335,11 @@ def _indentation_changes(lines: list[str], there: list[str]) -> list[Callable[[s
         removed = old[: len(old) - len(new)]
         changes.append(lambda line: line.removeprefix(removed))
     for width in (4, 2, 8, 3):
-        changes += (partial(_reindented, old=" " * width, new="\t"), partial(_reindented, old="\t", new=" " * width))
+        changes += (partial(_reindent, old=" " * width, new="\t"), partial(_reindent, old="\t", new=" " * width))
     return changes
 
 
-def _reindented(line: str, *, old: str, new: str) -> str:
+def _reindent(line: str, *, old: str, new: str) -> str:
     return _indentation(line).replace(old, new) + line.lstrip(" \t")
 
 
@@ -347,7 +347,7 @@ def _indentation(line: str) -> str:
     return line[: len(line) - len(line.lstrip(" \t"))]
 
 
-def _unescaped(string: str) -> str:
+def _unescape(string: str) -> str:
     r"""Remove one level of backslash escapes: `\\n` becomes a newline, `\\"` a quote."""
     return _ESCAPE.sub(lambda found: _ESCAPES[found[1]], string)
 

@@ -102,9 +102,9 @@ def find(text: Text, old: str, check: Check = unchecked) -> Matches:
         starts, candidates = _positions(data, sought, len(text.format.bom), check)
         ends = array("q", (start + len(sought) for start in checked(starts, check)))
     elif text.format.unit_bytes == 1:
-        starts, ends, candidates = _found_in_bytes(text, encoded, check)
+        starts, ends, candidates = _find_in_bytes(text, encoded, check)
     else:
-        starts, ends, candidates = _found_in_characters(text, needle, check)
+        starts, ends, candidates = _find_in_characters(text, needle, check)
     is_exact = as_given == encoded if is_plain else _all_read(data, starts, ends, as_given)
     return Matches(
         starts=starts,
@@ -143,7 +143,7 @@ def _is_plain(text: Text, needle: str) -> bool:
 def _with_crlf(text: Text, needle: bytes) -> bytes | None:
     """Return the bytes of every match of a needle with newlines; None unless each line of the data ends in CRLF.
 
-    Most files with CRLF are like that, and counting is faster than searching a copy with LF (see `_found_in_bytes`).
+    Most files with CRLF are like that, and counting is faster than searching a copy with LF (see `_find_in_bytes`).
     """
     if text.format.unit_bytes > 1 or b"\r" in needle or text.data.count(b"\n") != text.data.count(b"\r\n"):
         return None
@@ -157,7 +157,7 @@ def _all_read(data: bytes, starts: "array[int]", ends: "array[int]", expected: b
     )
 
 
-def _found_in_bytes(text: Text, needle: bytes, check: Check) -> "tuple[array[int], array[int], array[int]]":
+def _find_in_bytes(text: Text, needle: bytes, check: Check) -> "tuple[array[int], array[int], array[int]]":
     """Return starts, ends and candidates of a search that treats all line ends as equal."""
     n_bom = len(text.format.bom)
     content = text.data[n_bom:]
@@ -170,8 +170,8 @@ def _found_in_bytes(text: Text, needle: bytes, check: Check) -> "tuple[array[int
     return _triple(starts, len(needle), candidates, in_file)
 
 
-def _found_in_characters(text: Text, needle: str, check: Check) -> "tuple[array[int], array[int], array[int]]":
-    """Do as `_found_in_bytes`, for code units of several bytes: a byte search would also match between two units."""
+def _find_in_characters(text: Text, needle: str, check: Check) -> "tuple[array[int], array[int], array[int]]":
+    """Do as `_find_in_bytes`, for code units of several bytes: a byte search would also match between two units."""
     fmt = text.format
     decoded = wide_text(text)
     starts, candidates = _positions(decoded.replace("\r\n", "\n"), needle, 0, check)

@@ -41,7 +41,7 @@ def splices_for(text: Text, matches: Matches, new_string: str, check: Check = un
     replacement = _replacement(text, new_string)
     require_bounded_growth(EXACT, len(matches) * len(new_string) - sum(matches.ends) + sum(matches.starts))
     if len(matches) > MANY_MATCHES:
-        return _coalesced(text.data, matches, replacement, check)
+        return _coalesce(text.data, matches, replacement, check)
     return tuple(_each(matches.starts, matches.ends, replacement))
 
 
@@ -162,7 +162,7 @@ def _mixed(old_lines: list[str], ends: list[str], new_lines: list[str], before: 
     return "".join((*pieces, new_lines[-1]))
 
 
-def _coalesced(data: bytes, matches: Matches, replacement: Replacement, check: Check) -> tuple[Splice, ...]:
+def _coalesce(data: bytes, matches: Matches, replacement: Replacement, check: Check) -> tuple[Splice, ...]:
     """Combine adjacent matches, so that there are at most thousands of splices."""
     starts, ends = matches.starts, matches.ends
     per_group = max(_MIN_GROUP, len(starts) // MANY_MATCHES)

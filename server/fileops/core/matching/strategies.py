@@ -50,7 +50,7 @@ class FinderStrategy(Struct, frozen=True):
         """Resolve the edit on the text. Raises: as Strategy; InvalidPattern, StrategyFailed."""
         encode(edit.new_string, text.format)
         body = body_of(text)
-        found = checked(self._bounded(body, edit), check) if body else ()
+        found = checked(self._bound(body, edit), check) if body else ()
         places = sorted(found, key=lambda place: (place.start, place.end))
         if body is None or not places:
             raise NoMatch(old_string=edit.old_string)
@@ -69,7 +69,7 @@ class FinderStrategy(Struct, frozen=True):
         together = coalesced(text.data, splices, check)
         return Step(splices=together, n_replacements=len(places), match=self.name, match_lines=lines)
 
-    def _bounded(self, body: NormalizedText, edit: Edit) -> Iterator[MatchPlace]:
+    def _bound(self, body: NormalizedText, edit: Edit) -> Iterator[MatchPlace]:
         """Yield the places. Raises: StrategyFailed if they are too many or too long, and the errors of the finder."""
         n_grown = 0
         for number, place in enumerate(self.find(body, edit), 1):
@@ -209,7 +209,7 @@ def plugin_strategy(name: str, load: Callable[[], StrategyPlugin]) -> FinderStra
         errors = "surrogateescape" if body.source.format.encoding == "utf-8" else "surrogatepass"
         text = body.data.decode("utf-8", errors)
         try:
-            given = islice(_called(load, text, edit), MAX_PLACES)
+            given = islice(_call(load, text, edit), MAX_PLACES)
             found = sorted((int(start), int(end), str(new)) for start, end, new in given)
         except PluginFailed as failure:
             raise StrategyFailed(strategy=name, reason=failure.reason) from failure
@@ -230,7 +230,7 @@ def plugin_strategy(name: str, load: Callable[[], StrategyPlugin]) -> FinderStra
     return FinderStrategy(name, find)
 
 
-def _called(load: Callable[[], StrategyPlugin], text: str, edit: Edit) -> Iterable[tuple[int, int, str]]:
+def _call(load: Callable[[], StrategyPlugin], text: str, edit: Edit) -> Iterable[tuple[int, int, str]]:
     return load()(text, edit.old_string, edit.new_string)
 
 

@@ -159,7 +159,7 @@ class _HunkLines:
             self.has_crlf.append(is_crlf)
             if is_crlf and not self.has_returns:
                 body = body.removesuffix(carriage_return)
-            self.bodies.append(_decoded(body, fmt))
+            self.bodies.append(_decode(body, fmt))
         self._needs_newline = not self.ends_in_newline
         self._line_ends = LineEnds(text)
 
@@ -192,7 +192,7 @@ class _HunkLines:
         return Splice(start, stop, replacement_at(self._line_ends, start, stop, new))
 
 
-def _decoded(body: bytes, fmt: TextFormat) -> str:
+def _decode(body: bytes, fmt: TextFormat) -> str:
     """Return a line as text that equals a patch's line only if its bytes do.
 
     Bytes that are not text become surrogates.

@@ -195,13 +195,13 @@ class _Parser:
     def _hunk(self, before: list[PatchHunk]) -> PatchHunk:
         begin = self._at
         try:
-            return self._counted_hunk(begin, before)
+            return self._read_counted_hunk(begin, before)
         except InvalidPatch:  # models often miscount; the lines say where the hunk ends, if only headers follow it
             n_lines = self._n_lines_of(begin)
             if n_lines is None:
                 raise
         self._at = begin
-        return self._counted_hunk(begin, before, n_lines)
+        return self._read_counted_hunk(begin, before, n_lines)
 
     def _n_lines_of(self, begin: int) -> tuple[int, int] | None:
         """Return how many old and new lines a hunk has up to the next header, None if that is uncertain."""
@@ -217,7 +217,9 @@ class _Parser:
             return None
         return sum(kind in {" ", "-"} for kind in kinds), sum(kind in {" ", "+"} for kind in kinds)
 
-    def _counted_hunk(self, begin: int, before: list[PatchHunk], n_lines: tuple[int, int] | None = None) -> PatchHunk:
+    def _read_counted_hunk(
+        self, begin: int, before: list[PatchHunk], n_lines: tuple[int, int] | None = None
+    ) -> PatchHunk:
         """Read a hunk. n_lines: how many old and new lines it has, if that is not what its header says."""
         found = _RANGES.match(self._lines[begin])
         if found is None:
@@ -302,12 +304,12 @@ class _Parser:
         if written.startswith('"'):
             if len(written) < 2 or not written.endswith('"'):
                 raise self._source.refusal(self._at, "the quoted path has no end")
-            path = self._unquoted(written[1:-1])
+            path = self._unquote(written[1:-1])
         if not path or "\0" in path:
             raise self._source.refusal(self._at, "there is no path")
         return path
 
-    def _unquoted(self, body: str) -> str:
+    def _unquote(self, body: str) -> str:
         def replaced(found: "re.Match[bytes]") -> bytes:
             escaped = found[1].decode("latin-1")
             if len(escaped) == 3:

@@ -64,10 +64,10 @@ def command_of(line: str) -> str:
         if name not in _PREPARING:
             argument = None if name in _TAKES_TEXT else _named_argument(arguments)
             named[_shown(name if argument is None else f"{name} {argument}")[:MAX_LABEL_CHARS]] = None
-    return _joined(list(named)) if named else _shown(first)[:MAX_LABEL_CHARS]
+    return _join(list(named)) if named else _shown(first)[:MAX_LABEL_CHARS]
 
 
-def _joined(parts: "list[str]") -> str:
+def _join(parts: "list[str]") -> str:
     """Return as many of the parts as fit into a label."""
     label = parts[0]
     for number, part in enumerate(parts[1:], 2):

@@ -46,7 +46,7 @@ def similar_note(
     """
     named = ", ".join(_DIFFERENCES[kind] for kind in differs_in)
     verb, they = ("is", "it differs") if first == last else ("are", "they differ")
-    note = f"{_capitalized(_lines(first, last, cell_id))} {verb} closest; {they} in {named}."
+    note = f"{_capitalize(_lines(first, last, cell_id))} {verb} closest; {they} in {named}."
     if is_elided:
         note += " Write out in new_string, too, what you left out in the middle."
     return note
@@ -65,7 +65,7 @@ def already_there_note(first: int, last: int, own: tuple[str, str] | None, cell_
     """
     verb = "has" if first == last else "have"
     by = f", by your edit {own[0][:8]} of {own[1]}" if own is not None else ""
-    return f"{_capitalized(_lines(first, last, cell_id))} already {verb} the new text{by}."
+    return f"{_capitalize(_lines(first, last, cell_id))} already {verb} the new text{by}."
 
 
 def unique_note(line: int, cell_id: str | None) -> str:
@@ -77,7 +77,7 @@ def _lines(first: int, last: int, cell_id: str | None) -> str:
     return lines if cell_id is None else f"{lines} in cell {cell_id}"
 
 
-def _capitalized(text: str) -> str:
+def _capitalize(text: str) -> str:
     return text[0].upper() + text[1:]
 
 

@@ -101,7 +101,7 @@ def _shown(data: bytes, plan: Plan) -> str | None:
 
 def _proposal(decided: Decided, present: bytes, replan: Callable[[], Plan] | None, check: Check) -> tuple[Splice, ...]:
     """Return what the person wanted and can still have: see the module."""
-    carried = list(_carried(decided, present, check))
+    carried = list(_carry(decided, present, check))
     if replan is not None and None in carried:
         try:
             return replan().splices
@@ -110,7 +110,7 @@ def _proposal(decided: Decided, present: bytes, replan: Callable[[], Plan] | Non
     return tuple(splice for splices in carried for splice in splices or ())
 
 
-def _carried(decided: Decided, present: bytes, check: Check) -> Iterator[Sequence[Splice] | None]:
+def _carry(decided: Decided, present: bytes, check: Check) -> Iterator[Sequence[Splice] | None]:
     """Yield the decided changes on the current content, from the top down; None for those that cannot be made.
 
     Changes that can be carried over together are compared with the current content once. A group with one that cannot

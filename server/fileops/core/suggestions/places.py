@@ -116,7 +116,7 @@ def places(lines: LineTable, old: str, new: str, check: Check = unchecked) -> li
     for given, copied in _readings(old):
         if (parts := _around_elision(given)) is not None:
             head, tail = (_wanted(part, copied) for part in parts)
-            found += _elided(lines, head, tail, kept, check)
+            found += _find_elided(lines, head, tail, kept, check)
         elif (wanted := _wanted(given, copied)) is not None:
             found += _found(lines, wanted, kept, check)
     return _distinct(found)
@@ -204,7 +204,7 @@ def _found(lines: LineTable, wanted: _Wanted, kept: _Kept, check: Check) -> list
                 continue  # such a line cannot be offered, and searching a part of it is slow
             found.append(_Candidate(score=alignment.score, pairs=pairs))
     found.sort(key=lambda candidate: (-candidate.score, candidate.pairs[0][1]))
-    placed = [_placed(lines, wanted, _trimmed(lines, wanted, kept, candidate)) for candidate in found]
+    placed = [_to_place(lines, wanted, _trimmed(lines, wanted, kept, candidate)) for candidate in found]
     return [place for place in placed if place.similarity >= MIN_SIMILARITY]
 
 
@@ -360,7 +360,7 @@ def _is_kept(line: str, kept_lines: Sequence[str]) -> bool:
     return bool(line.strip()) and fold(line) in kept_lines
 
 
-def _placed(lines: LineTable, wanted: _Wanted, candidate: _Candidate) -> Place:
+def _to_place(lines: LineTable, wanted: _Wanted, candidate: _Candidate) -> Place:
     keys, pairs = wanted.keys, candidate.pairs
     (first_wanted, first), (last_wanted, last) = pairs[0], pairs[-1]
     first_text, last_text = lines.bodies[first], lines.bodies[last]
@@ -478,7 +478,9 @@ def _around_elision(lines: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]
     return (lines[: at[0]], lines[at[0] + 1 :]) if len(at) == 1 else None
 
 
-def _elided(lines: LineTable, head: _Wanted | None, tail: _Wanted | None, kept: _Kept, check: Check) -> list[Place]:
+def _find_elided(
+    lines: LineTable, head: _Wanted | None, tail: _Wanted | None, kept: _Kept, check: Check
+) -> list[Place]:
     """Return the places from a head to the next tail.
 
     The part with more text is searched; of the other one, which is often a bracket and a blank, the next lines that
@@ -519,5 +521,5 @@ def _next_equal(lines: LineTable, wanted: _Wanted, begins: range) -> Place | Non
             continue
         if all(key.key == fold(lines.bodies[begin + i]) for i, key in enumerate(keys)):
             pairs = tuple((i, begin + i) for i in range(len(keys)))
-            return _placed(lines, wanted, _Candidate(score=0.0, pairs=pairs))
+            return _to_place(lines, wanted, _Candidate(score=0.0, pairs=pairs))
     return None

@@ -132,7 +132,7 @@ class _Examiner:
         """Raises: OutOfTime."""
         self._check()
         try:
-            step = self._resolved(self._present, edit)
+            step = self._resolve(self._present, edit)
         except FileOpsError as failure:
             self._note_failure(index, edit, failure)
             return
@@ -164,7 +164,7 @@ class _Examiner:
         try:
             if after is None and edit.strategy == EXACT:
                 if isinstance(failure, NoMatch):
-                    found = self._unmatched(index, edit)
+                    found = self._suggest_places(index, edit)
                 elif isinstance(failure, MultipleMatches | CountMismatch):
                     found = self._ambiguous(index, edit)
         finally:
@@ -210,7 +210,7 @@ class _Examiner:
 
     # --- a text that is not there ----------------------------------------------------------------------------------
 
-    def _unmatched(self, index: int, edit: Edit) -> list[Suggestion]:
+    def _suggest_places(self, index: int, edit: Edit) -> list[Suggestion]:
         """Raises: OutOfTime."""
         table = self._lines
         new = to_lf(edit.new_string)
@@ -367,7 +367,7 @@ class _Examiner:
             self._table = lines_of_text(self._present)
         return self._table
 
-    def _resolved(self, text: Text, edit: Edit) -> Step:
+    def _resolve(self, text: Text, edit: Edit) -> Step:
         """Raises: FileOpsError, OutOfTime."""
         step = resolve(text, edit, check=self._check)
         if not splicing.effective(text.data, step.splices):
@@ -378,7 +378,7 @@ class _Examiner:
     def _try(self, text: Text, edit: Edit) -> Text | None:
         """Return the text after the edit; None if that cannot be made. Raises: OutOfTime."""
         try:
-            return _after(text, self._resolved(text, edit))
+            return _after(text, self._resolve(text, edit))
         except FileOpsError:
             return None
 

@@ -59,7 +59,7 @@ class EncodedFileSystem:
         return self._delegate.try_open_cached(path) if self._encoding_of(path) is None else None
 
     def read(self, path: str) -> Snapshot:
-        return self._shown(self._delegate.read(path))
+        return self._to_shown(self._delegate.read(path))
 
     def replace(self, snapshot: Snapshot, splices: Sequence[Splice], hooks: CommitHooks) -> Committed:
         encoding = snapshot.encoding
@@ -71,8 +71,8 @@ class EncodedFileSystem:
             if legacy_text.is_plain_utf8(encoding)
             else legacy_text.file_splices(in_file.data, snapshot.data, splices, encoding)
         )
-        committed = self._delegate.replace(in_file, translated, _ShownHooks(self._shown_commit, hooks))
-        return self._shown_commit(committed)
+        committed = self._delegate.replace(in_file, translated, _ShownHooks(self._to_shown_commit, hooks))
+        return self._to_shown_commit(committed)
 
     def remove(self, snapshot: Snapshot, hooks: CommitHooks) -> Committed:
         if snapshot.encoding is None:
@@ -82,13 +82,13 @@ class EncodedFileSystem:
     def replace_set(
         self, set_id: str, files: Sequence[FilePlan], hooks: SetHooks, *, is_strict: bool = True
     ) -> tuple[Committed, ...]:
-        in_files = tuple(map(self._planned_in_file, files))
+        in_files = tuple(map(self._plan_in_file, files))
         committed = self._delegate.replace_set(
-            set_id, in_files, _ShownHooks(self._shown_set, hooks), is_strict=is_strict
+            set_id, in_files, _ShownHooks(self._to_shown_set, hooks), is_strict=is_strict
         )
-        return self._shown_set(committed)
+        return self._to_shown_set(committed)
 
-    def _planned_in_file(self, file: FilePlan) -> FilePlan:
+    def _plan_in_file(self, file: FilePlan) -> FilePlan:
         """Return the same change of the file's bytes. Raises: Stale."""
         snapshot = file.snapshot
         if snapshot.encoding is None:
@@ -115,7 +115,7 @@ class EncodedFileSystem:
         encoding = self._encoding_of(path)
         return data if encoding is None or not _is_text(data[:SNIFF_BYTES], encoding) else _as_utf8(data, encoding)
 
-    def _shown(self, snapshot: Snapshot) -> Snapshot:
+    def _to_shown(self, snapshot: Snapshot) -> Snapshot:
         encoding = self._encoding_of(snapshot.path)
         if encoding is None or (snapshot.exists and not _is_text(snapshot.data[:SNIFF_BYTES], encoding)):
             return snapshot
@@ -126,15 +126,15 @@ class EncodedFileSystem:
         if not snapshot.exists:
             return replace(snapshot, encoding=None)
         present = self._delegate.read(snapshot.path)
-        if not present.exists or self._shown(present).data != snapshot.data:
+        if not present.exists or self._to_shown(present).data != snapshot.data:
             raise Stale(path=snapshot.path)
         return replace(snapshot, encoding=None, data=present.data)
 
-    def _shown_commit(self, committed: Committed) -> Committed:
-        return replaced(committed, snapshot=self._shown(committed.snapshot))
+    def _to_shown_commit(self, committed: Committed) -> Committed:
+        return replaced(committed, snapshot=self._to_shown(committed.snapshot))
 
-    def _shown_set(self, committed: tuple[Committed, ...]) -> tuple[Committed, ...]:
-        return tuple(map(self._shown_commit, committed))
+    def _to_shown_set(self, committed: tuple[Committed, ...]) -> tuple[Committed, ...]:
+        return tuple(map(self._to_shown_commit, committed))
 
 
 class _EncodedStream:

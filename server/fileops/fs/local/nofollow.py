@@ -121,14 +121,14 @@ def resolve(path: str, opener: Opener) -> str:
     if ".." not in names:
         plain = "/" + "/".join(names)
         try:
-            return _spelled(plain, opener)
+            return _spell(plain, opener)
         except OSError as error:
             if error.errno == errno.ENAMETOOLONG:
                 raise FileMissing from error
-    return _spelled_as_far_as_it_exists(_resolve_by_steps(names), opener)
+    return _spell_as_far_as_it_exists(_resolve_by_steps(names), opener)
 
 
-def _spelled(path: str, opener: Opener) -> str:
+def _spell(path: str, opener: Opener) -> str:
     """Return the path of an existing file as its folders spell it. Raises: OSError."""
     if not O_PATH and _is_special(os.lstat(path).st_mode):
         return path
@@ -139,11 +139,11 @@ def _spelled(path: str, opener: Opener) -> str:
         descriptors.close(fd)
 
 
-def _spelled_as_far_as_it_exists(path: str, opener: Opener) -> str:
+def _spell_as_far_as_it_exists(path: str, opener: Opener) -> str:
     missing: list[str] = []
     while True:
         try:
-            return "/".join([_spelled(path, opener).rstrip("/"), *reversed(missing)]) or "/"
+            return "/".join([_spell(path, opener).rstrip("/"), *reversed(missing)]) or "/"
         except (FileNotFoundError, NotADirectoryError):
             path, _, name = path.rpartition("/")
             missing.append(name)

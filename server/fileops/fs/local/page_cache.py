@@ -61,7 +61,7 @@ class PageCacheReader:
             taken_ns = time.time_ns()
             fd = syscalls.try_open_cached(raw, READ)
             try:
-                return self._loaded(fd, taken_ns, disk)
+                return self._load(fd, taken_ns, disk)
             finally:
                 descriptors.close(fd)
         except (OSError, UnicodeEncodeError):  # not cached, or for a worker to report
@@ -97,7 +97,7 @@ class PageCacheReader:
             return False
         return stat.S_ISREG(status.st_mode) and status.st_size <= MAX_BYTES
 
-    def _loaded(self, fd: int, taken_ns: int, disk: _Disk) -> BytesStream | None:
+    def _load(self, fd: int, taken_ns: int, disk: _Disk) -> BytesStream | None:
         status = os.fstat(fd)
         if self._may_be_written(status, taken_ns):
             if not locks.try_share(fd):  # until it is closed

@@ -136,7 +136,7 @@ class WriteTargets:
         folder, _, name = path.rpartition("/")
         with self._locks.of(path):
             while True:
-                with self._opened(folder or "/", path) as dir_fd:
+                with self._open(folder or "/", path) as dir_fd:
                     try:
                         fd, named = nofollow.open_regular_in(dir_fd, name, path)
                     except FileNotFoundError as error:
@@ -170,7 +170,7 @@ class WriteTargets:
                 folder, _, name = path.rpartition("/")
                 with at_path(path):
                     if folder not in folders:
-                        folders[folder] = held.enter_context(self._opened(folder or "/", path))
+                        folders[folder] = held.enter_context(self._open(folder or "/", path))
                     try:
                         fd, _ = nofollow.open_regular_in(folders[folder], name, path)
                     except FileNotFoundError as error:
@@ -192,7 +192,7 @@ class WriteTargets:
             }
 
     @contextmanager
-    def _opened(self, folder: str, path: str) -> Generator[int]:
+    def _open(self, folder: str, path: str) -> Generator[int]:
         try:
             dir_fd = open_folder(folder, self._opener)
         except (FileNotFoundError, NotADirectoryError) as error:

@@ -132,7 +132,7 @@ class DocumentStore:
     def changed(self, key: DocumentKey, version: int, changes: Sequence[DocumentChange]) -> str | None:
         """Apply changes. One that does not fit the text that we have puts the document in doubt."""
         with self._lock:
-            document = self._named(key)
+            document = self._find(key)
             if document is None:
                 return None
             changed = after_changes(document, version, changes, self._encoding(key.editor))
@@ -142,7 +142,7 @@ class DocumentStore:
     def notebook_changed(self, key: DocumentKey, version: int, changes: Sequence[NotebookChange]) -> str | None:
         """Apply changes of cells. One that does not fit the cells that we have puts the notebook in doubt."""
         with self._lock:
-            document = self._named(key)
+            document = self._find(key)
             if document is None:
                 return None
             cells, doubt = after_notebook_changes(document, version, changes, self._encoding(key.editor))
@@ -168,14 +168,14 @@ class DocumentStore:
         """Put a document of this editor in doubt, or all if `uri` is None. Return their paths."""
         with self._lock:
             keys = self._table.keys(editor) if uri is None else [DocumentKey(editor, uri)]
-            documents = [document for key in keys if (document := self._named(key)) is not None]
+            documents = [document for key in keys if (document := self._find(key)) is not None]
             for document in documents:
                 self._put(replace(document, serial=self._next_serial(), doubt=Doubt(reason=reason)))
             return [self._table.place_of(document) for document in documents]
 
     def saved(self, key: DocumentKey) -> str | None:
         with self._lock:
-            document = self._named(key)
+            document = self._find(key)
             if document is None:
                 return None
             path = self._table.place_of(document)
@@ -194,11 +194,11 @@ class DocumentStore:
     def named(self, key: DocumentKey) -> OpenDocument | None:
         """Return the open document that an editor means by this key."""
         with self._lock:
-            return self._named(key)
+            return self._find(key)
 
     def closed(self, key: DocumentKey) -> str | None:
         with self._lock:
-            document = self._named(key)
+            document = self._find(key)
             if document is None:
                 return None
             path = self._table.place_of(document)
@@ -402,7 +402,7 @@ class DocumentStore:
             elif (outcome := outcomes.get(document.path)) is None:
                 files[document.key] = self._last_place_of(document)
             else:
-                files[document.key] = self._located(document, outcome)
+                files[document.key] = self._locate(document, outcome)
         return files
 
     def _resolve(self, document: OpenDocument) -> str | None:
@@ -414,10 +414,10 @@ class DocumentStore:
         try:
             file = self._disk.resolve(document.path)
         except FileOpsError as failure:
-            return self._located(document, failure)
-        return self._located(document, file)
+            return self._locate(document, failure)
+        return self._locate(document, file)
 
-    def _located(self, document: OpenDocument, outcome: Outcome) -> str | None:
+    def _locate(self, document: OpenDocument, outcome: Outcome) -> str | None:
         match outcome:
             case str():
                 with self._lock:
@@ -459,7 +459,7 @@ class DocumentStore:
 
     # --- under the lock ----------------------------------------------------------------------------------------
 
-    def _named(self, key: DocumentKey) -> OpenDocument | None:
+    def _find(self, key: DocumentKey) -> OpenDocument | None:
         """Find a document by URI, or by path: not every editor always writes a URI in the same way."""
         document = self._table.get(key)
         if document is None and (path := path_of(key.uri)) is not None:

@@ -80,7 +80,7 @@ class EditorCommit(Struct, frozen=True, kw_only=True):
         writes: list[_EditorWrite] = []
         for file in wanted:
             with at_path(file.snapshot.path):
-                writes.append(self._planned(file))
+                writes.append(self._plan(file))
         for write in writes:
             share = shares.of_editor(write.document.editor)
             shares.require(share, lambda: ApplyRefused(reason="too many edits wait for the editor already"))
@@ -102,7 +102,7 @@ class EditorCommit(Struct, frozen=True, kw_only=True):
         made: list[tuple[_EditorWrite, Committed]] = []
         asked = sorted((write for write in writes if write.has_effect), key=lambda write: write.request)
         for _, batch in groupby(asked, key=lambda write: write.request):
-            made += self._made(list(batch), made, on_cancel)
+            made += self._make(list(batch), made, on_cancel)
         by_path |= {write.snapshot.path: committed for write, committed in made}
         return tuple(by_path[write.snapshot.path] for write in writes)
 
@@ -123,7 +123,7 @@ class EditorCommit(Struct, frozen=True, kw_only=True):
 
     # --- before the editor is asked --------------------------------------------------------------------------------
 
-    def _planned(self, wanted: FilePlan) -> _EditorWrite:
+    def _plan(self, wanted: FilePlan) -> _EditorWrite:
         """Raises: Stale, ApplyRefused."""
         snapshot = wanted.snapshot
         document, state = self._require_left(snapshot) if snapshot.is_left else self._require_current(snapshot)
@@ -131,7 +131,7 @@ class EditorCommit(Struct, frozen=True, kw_only=True):
         new_data = splice_lists.apply(snapshot.data, wanted.splices)
         _, encoding = self._editor_of(document)
         if document.cells is not None:
-            return _planned_in_cells(wanted, document, document.cells, state, new_data, encoding)
+            return _plan_in_cells(wanted, document, document.cells, state, new_data, encoding)
         edits = document_edits(document.text, snapshot.data, fmt, wanted.splices, encoding)
         return _EditorWrite(
             snapshot=snapshot,
@@ -176,7 +176,7 @@ class EditorCommit(Struct, frozen=True, kw_only=True):
 
     # --- one request to one editor ---------------------------------------------------------------------------------
 
-    def _made(
+    def _make(
         self,
         batch: Sequence[_EditorWrite],
         made_before: Sequence[tuple[_EditorWrite, Committed]],
@@ -277,7 +277,7 @@ class EditorCommit(Struct, frozen=True, kw_only=True):
         return Committed(snapshot=with_changes(snapshot, is_left=True), report=report)
 
 
-def _planned_in_cells(
+def _plan_in_cells(
     wanted: FilePlan,
     document: OpenDocument,
     cells: Sequence[OpenCell],

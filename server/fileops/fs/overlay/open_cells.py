@@ -59,7 +59,7 @@ def after_changes(
     for change in changes:
         match change:
             case CellsReplaced():
-                cells = _replaced(cells, change)
+                cells = _replace(cells, change)
             case ReportedCell():
                 at = _index_of(cells, change.uri)
                 cells = (*cells[:at], _cell(change, cells[at]), *cells[at + 1 :])
@@ -71,7 +71,7 @@ def after_changes(
     return cells
 
 
-def _replaced(cells: tuple[OpenCell, ...], change: CellsReplaced) -> tuple[OpenCell, ...]:
+def _replace(cells: tuple[OpenCell, ...], change: CellsReplaced) -> tuple[OpenCell, ...]:
     end = change.start + change.delete_count
     if not 0 <= change.start <= end <= len(cells):
         raise UnfitChange("the editor replaced cells that the notebook does not have")

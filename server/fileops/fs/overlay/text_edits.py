@@ -22,19 +22,19 @@ def document_edits(
     text = document.text[: len(document.text) - len(without_bom(document.text, fmt))]
     position = advanced(DocumentPosition(0, 0), text, encoding)
     edits: list[DocumentEdit] = []
-    for splice in _widened(data, fmt, splices):
-        start = advanced(position, _decoded(data[at : splice.start], fmt), encoding)
-        position = advanced(start, _decoded(data[splice.start : splice.end], fmt), encoding)
+    for splice in _widen(data, fmt, splices):
+        start = advanced(position, _decode(data[at : splice.start], fmt), encoding)
+        position = advanced(start, _decode(data[splice.start : splice.end], fmt), encoding)
         at = splice.end
-        edits.append(DocumentEdit(start, position, _decoded(splice.new, fmt)))
+        edits.append(DocumentEdit(start, position, _decode(splice.new, fmt)))
     return tuple(edits)
 
 
-def _decoded(data: bytes, fmt: TextFormat) -> str:
+def _decode(data: bytes, fmt: TextFormat) -> str:
     return data.decode(fmt.encoding, "surrogatepass")
 
 
-def _widened(data: bytes, fmt: TextFormat, splices: Sequence[Splice]) -> list[Splice]:
+def _widen(data: bytes, fmt: TextFormat, splices: Sequence[Splice]) -> list[Splice]:
     n_bom = len(fmt.bom)
     groups: list[tuple[int, int, list[Splice]]] = []
     for original in splices:

@@ -162,7 +162,7 @@ class RemoteFileSystem:
                 hooks.before()
                 with translating(path):
                     self._require_same(snapshot)
-                    with self._moved_if_missing(path):
+                    with self._translate_missing(path):
                         report = staged.publish()
             return _finished(self._committed(path, data, self._written(path, len(data)), report), hooks)
 
@@ -219,10 +219,10 @@ class RemoteFileSystem:
                     raise AlreadyExists
                 hooks.prepare()
                 _make_folders(self._backend, self._paths.steps(self._paths.far(path))[:-1], path, undo)
-                with self._moved_if_missing(path):
+                with self._translate_missing(path):
                     staged = undo.enter_context(self._stage(path, data, None))
             hooks.before()
-            with translating(path, is_creating=True), self._moved_if_missing(path):
+            with translating(path, is_creating=True), self._translate_missing(path):
                 if self._backend.has_links and self._check.entry(path) is not None:
                     raise AlreadyExists
                 try:
@@ -233,7 +233,7 @@ class RemoteFileSystem:
         return _finished(self._committed(path, data, self._written(path, len(data)), report), hooks)
 
     @contextmanager
-    def _moved_if_missing(self, path: str) -> Generator[None]:
+    def _translate_missing(self, path: str) -> Generator[None]:
         """Translate a missing temp file to PathMoved: its folder was moved."""
         try:
             yield

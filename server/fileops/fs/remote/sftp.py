@@ -199,7 +199,7 @@ class SftpUpload:
         connection = self._ssh.current()
         file, entry = self._ssh.run_on(connection, self._make)
         self._is_made = True
-        with self._closed_if_refused(connection, file):
+        with self._close_if_refused(connection, file):
             self._require_in_place(self._temp, entry)
             self._ssh.run_on(connection, lambda _sftp: self._fill(file), len(self._data))
 
@@ -223,7 +223,7 @@ class SftpUpload:
         await file.close()
 
     @contextmanager
-    def _closed_if_refused(self, connection: SshChannels, file: "SFTPClientFile") -> Generator[None]:
+    def _close_if_refused(self, connection: SshChannels, file: "SFTPClientFile") -> Generator[None]:
         async def close(_sftp: "SFTPClient") -> None:
             await file.close()
 
@@ -291,7 +291,7 @@ class SftpUpload:
 
         connection = self._ssh.current()
         file, entry = self._ssh.run_on(connection, begin)
-        with self._closed_if_refused(connection, file):
+        with self._close_if_refused(connection, file):
             self._require_in_place(self._path, entry)
             self._ssh.run_on(connection, lambda _sftp: overwrite(file), len(self._data))
         self._reason = "written in place: this server cannot rename over a file"

@@ -93,12 +93,12 @@ class SshConnection:
         with self._guard:
             if self._connected is not None:
                 return self._connected
-            connection = self._connected = self._opened()
+            connection = self._connected = self._open()
             self.was_made = True
         self._on_made()
         return connection
 
-    def _opened(self) -> "SshChannels":
+    def _open(self) -> "SshChannels":
         logging.getLogger("asyncssh").setLevel(logging.WARNING)  # below that it logs contents
         options: dict[str, Any] = {
             "connect_timeout": CONNECT_S,
@@ -179,10 +179,10 @@ class SshChannels:
                 if self._idle:
                     return self._idle.pop()
                 self._n_open += 1
-            if (opened := await self._opened()) is not None:
+            if (opened := await self._open()) is not None:
                 return opened
 
-    async def _opened(self) -> "SFTPClient | None":
+    async def _open(self) -> "SFTPClient | None":
         """Return a new channel; None if the host allows no more, so that the existing ones must do."""
         import asyncssh
 

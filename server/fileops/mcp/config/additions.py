@@ -42,7 +42,7 @@ def of(path: str) -> list[Addition]:
 
 def note(path: str, additions: Sequence[Addition]) -> None:
     """Record all that was done to a file, in place of what was recorded before. Raises: UnusableFile."""
-    with _locked():
+    with _lock():
         file, known = _read()
         before = dict(known)
         known.pop(path, None)
@@ -66,7 +66,7 @@ def _key(path: str) -> str:
 
 
 @contextmanager
-def _locked() -> Generator[None]:
+def _lock() -> Generator[None]:
     """Keep other runs of this command from changing the record: the lock is on the folder, and ends with a process."""
     folder = _state_folder()
     try:

@@ -222,7 +222,7 @@ def _plan(
     """
     made = additions.of(file.path)
     if other is not None and not made:
-        made = _presumed_of_other_mode(document, other, file)
+        made = _presume_of_other_mode(document, other, file)
     if isinstance(document, IgnoredFile):
         if document.pattern in file.text.splitlines():
             return None
@@ -233,8 +233,8 @@ def _plan(
             return None
         if file.text.strip() and not may_replace and not file.text.startswith(document.marks):
             raise UnusableFile(f"{file.path} is another program. Move it away, or add --replace.")
-        made = made or _presumed(document, file)
-        base, _ = _taken_back(document, file.text, made)
+        made = made or _presume(document, file)
+        base, _ = _take_back(document, file.text, made)
         return _plan_on(file, base, document.text, [], _joined(made))
     present = _present(document, file)
     scope = _scope_of(document)
@@ -247,9 +247,9 @@ def _plan(
     if conflicts and not may_replace:
         names = ", ".join(conflicts)
         raise UnusableFile(f"{file.path} has another value for {names}. Change it by hand, or add --replace.")
-    base, kept = _taken_back(document, file.text, made)  # what an earlier version wrote is replaced
+    base, kept = _take_back(document, file.text, made)  # what an earlier version wrote is replaced
     fresh = list(changes_to(_parsed(document, base), document.content))
-    text = document.text if not base.strip() else _applied(document, file.path, base, fresh)
+    text = document.text if not base.strip() else _apply(document, file.path, base, fresh)
     addition = replace(_joined(ours), scope=scope, changes=fresh)
     return None if text == file.text else _plan_on(file, base, text, kept, addition)
 
@@ -287,10 +287,10 @@ def _removal(document: Document, file: SettingsFile, other: Document | None = No
     scope = _scope_of(document)
     ours = [addition for addition in made if addition.scope == scope]
     if file.status is not None and not ours:
-        of_other = [] if other is None else _presumed_of_other_mode(document, other, file)
-        ours = [*_presumed(document, file), *of_other]
+        of_other = [] if other is None else _presume_of_other_mode(document, other, file)
+        ours = [*_presume(document, file), *of_other]
         made = [*made, *ours]
-    base, kept = _taken_back(document, file.text, made)
+    base, kept = _take_back(document, file.text, made)
     created = _joined(ours)
     is_removed = created.creates_file and not kept and base.strip() in {"", "{}"}
     if file.status is None or (base == file.text and not is_removed):
@@ -300,7 +300,7 @@ def _removal(document: Document, file: SettingsFile, other: Document | None = No
     return ConfigPlan(file, None if is_removed else base, kept, [] if kept else created.folders)
 
 
-def _presumed(document: Document, file: SettingsFile) -> list[Addition]:
+def _presume(document: Document, file: SettingsFile) -> list[Addition]:
     """Return what a file has of ours if nothing was recorded: a colleague wrote it, or an earlier version.
 
     A line of git's list that nobody recorded may be the user's, and stays.
@@ -314,7 +314,7 @@ def _presumed(document: Document, file: SettingsFile) -> list[Addition]:
     return [Addition(_scope_of(document), file.text.strip() == document.text.strip(), changes=changes)]
 
 
-def _presumed_of_other_mode(document: Document, other: Document, file: SettingsFile) -> list[Addition]:
+def _presume_of_other_mode(document: Document, other: Document, file: SettingsFile) -> list[Addition]:
     """Return what a file has of the other mode, if nothing was recorded: a colleague wrote it."""
     if not isinstance(document, JsonDocument) or not isinstance(other, JsonDocument) or not file.text.strip():
         return []
@@ -355,7 +355,7 @@ def _scope_of(document: Document) -> str:
     return document.scope if isinstance(document, JsonDocument) else ""
 
 
-def _taken_back(document: Document, text: str, made: Sequence[Addition]) -> tuple[str, list[Addition]]:
+def _take_back(document: Document, text: str, made: Sequence[Addition]) -> tuple[str, list[Addition]]:
     """Return the text without what was added for a document, and the additions of others that are still in it.
 
     Additions lie on one another, so the later ones are taken back as well and made again.
@@ -369,7 +369,7 @@ def _taken_back(document: Document, text: str, made: Sequence[Addition]) -> tupl
     for addition in made[first:]:
         if addition.scope != scope and not isinstance(document, Script | IgnoredFile):
             changes = list(changes_to(_parsed(document, text), content_of(addition.changes)))
-            new = _applied(document, document.file, text, changes)
+            new = _apply(document, document.file, text, changes)
             again = replace(addition, changes=changes, splices=splices_between(text, new))
             kept.append(replace(again, creates_file=again.creates_file or created.creates_file))
             if created.folders:
@@ -394,7 +394,7 @@ def _without(document: Document, text: str, addition: Addition) -> str:
             _parsed(document, before)
             return before
     changes = list(reverse_of(_parsed(document, text), addition.changes))
-    return _applied(document, document.file, text, changes)
+    return _apply(document, document.file, text, changes)
 
 
 def _present(document: JsonDocument | TomlDocument, file: SettingsFile) -> dict[str, Any]:
@@ -404,7 +404,7 @@ def _present(document: JsonDocument | TomlDocument, file: SettingsFile) -> dict[
         raise UnusableFile(f"{file.path} cannot be parsed: {error}.") from None
 
 
-def _applied(document: JsonDocument | TomlDocument, path: str, text: str, changes: list[Change]) -> str:
+def _apply(document: JsonDocument | TomlDocument, path: str, text: str, changes: list[Change]) -> str:
     """Return the text with the changes, and with nothing else changed in its data. Raises: UnusableFile."""
     wanted = changed(_parsed(document, text), changes)
     if isinstance(document, JsonDocument) and jsonc.is_blank(text):

@@ -60,7 +60,7 @@ def is_blank(text: str) -> bool:
 def apply(text: str, changes: list[Change]) -> str:
     """Return the text, which has an object, with the changes applied."""
     root, layout = parse(text), _Layout.of(text)
-    splices = [splice for change in _grouped(changes) for splice in _splices(text, root, layout, change)]
+    splices = [splice for change in _group(changes) for splice in _splices(text, root, layout, change)]
     splices += _removals(text, root, changes)
     for start, end, new in sorted(splices, key=lambda splice: splice[0], reverse=True):
         text = text[:start] + new + text[end:]
@@ -86,7 +86,7 @@ class _Layout:
         return cls(indent[1] if indent else "  ", "\r\n" if "\r\n" in text else "\n")
 
 
-def _grouped(changes: list[Change]) -> Iterator[_Insertion | Replace]:
+def _group(changes: list[Change]) -> Iterator[_Insertion | Replace]:
     """Yield one insertion for all members that are added to one object."""
     added: dict[KeyPath, list[tuple[str | None, object]]] = {}
     for change in changes:
@@ -114,7 +114,7 @@ def _splices(text: str, root: Node, layout: _Layout, change: _Insertion | Replac
     if not node.children:
         inside = text[node.start + 1 : node.end - 1].rstrip()
         start = node.start + 1 + len(inside)
-        lines = "".join(f"{layout.newline}{inner}{part}" for part in _separated(parts))
+        lines = "".join(f"{layout.newline}{inner}{part}" for part in _separate(parts))
         yield start, node.end - 1, lines + layout.newline + outer
         return
     last = node.comma or node.children[-1].end
@@ -123,7 +123,7 @@ def _splices(text: str, root: Node, layout: _Layout, change: _Insertion | Replac
         return
     rest = REST_OF_LINE.match(text, last)  # a comment after the last child belongs to it
     at = rest.end() if rest is not None and text[rest.end() : rest.end() + 1] in {"\r", "\n"} else last
-    lines = "".join(f"{layout.newline}{inner}{part}" for part in _separated(parts))
+    lines = "".join(f"{layout.newline}{inner}{part}" for part in _separate(parts))
     if node.comma is not None:
         yield at, at, lines + ","
     elif at == last:
@@ -188,7 +188,7 @@ def _extents(text: str, child: Node) -> Iterator[tuple[int, int, str]]:
         yield start if is_first else line_start, end, ""
 
 
-def _separated(parts: list[str]) -> list[str]:
+def _separate(parts: list[str]) -> list[str]:
     return [f"{part}," for part in parts[:-1]] + parts[-1:]
 
 

@@ -44,7 +44,7 @@ def changed_lines(before: str, after: str) -> Iterator[TextSplice]:
     for tag, old_start, old_end, new_start, new_end in matcher.get_opcodes():
         if tag != "equal":
             text = "".join(new_lines[new_start:new_end])
-            yield _trimmed(starts[new_start], text, "".join(old_lines[old_start:old_end]))
+            yield _trim(starts[new_start], text, "".join(old_lines[old_start:old_end]))
 
 
 def reversed_in(text: str, splices: Sequence[TextSplice]) -> str | None:
@@ -63,7 +63,7 @@ def reversed_in(text: str, splices: Sequence[TextSplice]) -> str | None:
     return text
 
 
-def _trimmed(start: int, new: str, old: str) -> TextSplice:
+def _trim(start: int, new: str, old: str) -> TextSplice:
     n_head = _n_common(old, new)
     n_tail = _n_common(old[n_head:][::-1], new[n_head:][::-1])
     return TextSplice(start + n_head, new[n_head : len(new) - n_tail], old[n_head : len(old) - n_tail])

@@ -70,7 +70,7 @@ class Suggester(Struct, frozen=True, kw_only=True):
         try:
             snapshot = self.fs.read(canonical_path(self.fs, request.file_path, roots))
             if request.cells:
-                return self._suggested_in_cell(request, error, snapshot, check)
+                return self._suggest_in_cell(request, error, snapshot, check)
             content = _text_of(snapshot)
             if content is None:
                 return Suggested(error=error)
@@ -114,7 +114,7 @@ class Suggester(Struct, frozen=True, kw_only=True):
         shown = _shown(content, examined, self.settings.limits.max_line_chars, room)
         if shown is None or snapshot.stamp is None:
             return unshown
-        offered = (*_seen_now(edits, examined), *suggestions.offered)
+        offered = (*_suggest_same_call(edits, examined), *suggestions.offered)
         return Suggested(
             error=error,
             suggestions=replace(suggestions, shown=shown, offered=offered),
@@ -122,7 +122,7 @@ class Suggester(Struct, frozen=True, kw_only=True):
             refused=refused,
         )
 
-    def _suggested_in_cell(
+    def _suggest_in_cell(
         self, request: EditRequest, error: FileOpsError, snapshot: Snapshot, check: Check
     ) -> Suggested:
         """Return what to send instead of a step whose text is not in the source of its cell, or several times."""
@@ -244,7 +244,7 @@ def _lines_to_read(content: Text, examined: Examination) -> LineRange | None:
     return LineRange(start_line=first, end_line=min(n_lines, last + N_CONTEXT))
 
 
-def _seen_now(edits: Sequence[Edit], examined: Examination) -> list[Suggestion]:
+def _suggest_same_call(edits: Sequence[Edit], examined: Examination) -> list[Suggestion]:
     """Return what can be sent again unchanged."""
     failed = {failure.edit_index for failure in examined.failures}
     return [

@@ -76,7 +76,7 @@ class SyntaxChecker:
 
     def begin(self, plan: Plan) -> "Check":
         """Begin to parse the text after the plan."""
-        checked = _checked_cells(plan) if plan.cells else _checked_text(plan)
+        checked = _check_cells(plan) if plan.cells else _check_text(plan)
         if checked is not None:
             self.prepare(plan.snapshot.path)
         return Check(self, checked)
@@ -154,7 +154,7 @@ class _Checked(Struct, frozen=True, kw_only=True):
     cells: Sequence[ChangedCode] = ()
 
 
-def _checked_text(plan: Plan) -> _Checked | None:
+def _check_text(plan: Plan) -> _Checked | None:
     """Return None if the file is not checked."""
     language, data = _language_of(plan.snapshot.path), plan.snapshot.data
     if language is None or language == "python_cells" or plan.creates:
@@ -168,7 +168,7 @@ def _checked_text(plan: Plan) -> _Checked | None:
     )
 
 
-def _checked_cells(plan: Plan) -> _Checked | None:
+def _check_cells(plan: Plan) -> _Checked | None:
     if len(plan.snapshot.data) > MAX_NOTEBOOK_BYTES:
         return None
     notebook = parse(splices.apply(plan.snapshot.data, plan.splices))

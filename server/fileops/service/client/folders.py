@@ -90,17 +90,17 @@ class WorkspaceFolders:
             return None
         try:
             with shares.waiting_for_disk_only():
-                return self._resolved(folder)
+                return self._resolve_path(folder)
         except shares.NeedsShare:
             return None
 
     async def _resolve(self, folder: str) -> None:
-        canonical = await self._workers.run(CancelToken(), lambda: self._resolved(folder), folder)
+        canonical = await self._workers.run(CancelToken(), lambda: self._resolve_path(folder), folder)
         if self._canonical.get(folder, "") is None:  # neither closed nor resolved in the meantime
             self._canonical[folder] = canonical
             self._update()
 
-    def _resolved(self, folder: str) -> str:
+    def _resolve_path(self, folder: str) -> str:
         """Return the resolved folder. If that fails, it contains nothing, but the client is still confined."""
         try:
             canonical = self._fs.resolve(folder)

@@ -52,7 +52,7 @@ class PluginProcesses:
 
     def call(self, request: dict[str, object]) -> dict[str, Any]:
         """Call a plugin, see host.py. Raises: PluginFailed, if no answer came in time."""
-        return self._begun(self._idle_process() or self._started(), request).answer(self.timeout_s)
+        return self._begin(self._idle_process() or self._started(), request).answer(self.timeout_s)
 
     def begin(self, request: dict[str, object]) -> "PluginCall | None":
         """Begin a call that the caller must end; return None if no process is idle.
@@ -60,7 +60,7 @@ class PluginProcesses:
         Waits for nothing. Raises: PluginFailed.
         """
         process = self._idle_process()
-        return None if process is None else self._begun(process, request)
+        return None if process is None else self._begin(process, request)
 
     def start(self) -> None:
         """Start another process, for `begin`. Raises: PluginFailed."""
@@ -93,7 +93,7 @@ class PluginProcesses:
         with self._lock:
             self._forget(process)
 
-    def _begun(self, process: "_Process", request: dict[str, object]) -> "PluginCall":
+    def _begin(self, process: "_Process", request: dict[str, object]) -> "PluginCall":
         try:
             process.send(json.dumps(request).encode("ascii"))
         except EOFError:
@@ -214,7 +214,7 @@ class _Process:
 
     def wait_until_ready(self, timeout_s: float) -> None:
         """Raises: TimeoutError, EOFError."""
-        self._received(timeout_s)
+        self._receive(timeout_s)
 
     def send(self, request: bytes) -> None:
         """Send as much as the pipe takes at once. `answer` sends the rest. Raises: EOFError."""
@@ -222,7 +222,7 @@ class _Process:
 
     def answer(self, timeout_s: float) -> dict[str, Any]:
         """Raises: TimeoutError, EOFError."""
-        return cast("dict[str, Any]", json.loads(self._received(timeout_s)))
+        return cast("dict[str, Any]", json.loads(self._receive(timeout_s)))
 
     def kill(self) -> None:
         """Kill it with its whole group. May be called from any thread, more than once."""
@@ -237,7 +237,7 @@ class _Process:
         self._requests.close()
         self._answers.close()
 
-    def _received(self, timeout_s: float) -> bytes:
+    def _receive(self, timeout_s: float) -> bytes:
         """Send what is left to send, and return one frame."""
         deadline, got = time.monotonic() + timeout_s, bytearray()
         with selectors.DefaultSelector() as selector:

@@ -47,7 +47,7 @@ class Plugins:
         shares.require(shares.PLUGIN, refusal)
         if self._is_closed:
             raise PluginFailed(reason="the daemon is about to end")
-        return self._started().call(request)
+        return self._start().call(request)
 
     def close(self) -> None:
         """End what is running. Calls that wait for it fail."""
@@ -55,7 +55,7 @@ class Plugins:
         if self._processes is not None:
             self._processes.close()
 
-    def _started(self) -> "PluginProcesses":
+    def _start(self) -> "PluginProcesses":
         if self._processes is None:
             from fileops.service.plugins.process import PluginProcesses
 

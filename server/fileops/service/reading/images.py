@@ -64,7 +64,7 @@ def picture_of(data: bytes, file_type: str) -> ImageContent:
         raise ImageUnreadable(reason=f"{file_type} is not a supported type; there are {', '.join(_FORMATS)}")
     with _one_at_a_time:
         try:
-            picture = _decoded(data, file_type)
+            picture = _decode(data, file_type)
         finally:
             give_back()
     if isinstance(picture, ImageUnreadable):
@@ -72,7 +72,7 @@ def picture_of(data: bytes, file_type: str) -> ImageContent:
     return picture
 
 
-def _decoded(data: bytes, file_type: str) -> ImageContent | ImageUnreadable:
+def _decode(data: bytes, file_type: str) -> ImageContent | ImageUnreadable:
     """Return the decoded image, or the failure: an exception raised from here would keep the pixels alive."""
     from PIL import Image
 
@@ -85,14 +85,14 @@ def _decoded(data: bytes, file_type: str) -> ImageContent | ImageUnreadable:
         warnings.simplefilter("error", Image.DecompressionBombWarning)
         try:
             with Image.open(io.BytesIO(data), formats=[_FORMATS[file_type]]) as image:
-                return _fitted(image, data, file_type)
+                return _fit(image, data, file_type)
         except (Image.DecompressionBombError, Image.DecompressionBombWarning):
             return ImageUnreadable(reason="it has more pixels than are decoded here")
         except broken:
             return ImageUnreadable(reason="its content is damaged or incomplete")
 
 
-def _fitted(image: "Image", data: bytes, file_type: str) -> ImageContent | ImageUnreadable:
+def _fit(image: "Image", data: bytes, file_type: str) -> ImageContent | ImageUnreadable:
     width, height = image.size
     n_frames = getattr(image, "n_frames", 1) if file_type != JPEG else 1
     if width * height > MAX_PIXELS[file_type]:
@@ -109,8 +109,8 @@ def _fitted(image: "Image", data: bytes, file_type: str) -> ImageContent | Image
         shown_type, shown, size = file_type, data, (width, height)
     else:
         image.draft("RGB", (MAX_SIDE_PIXELS, MAX_SIDE_PIXELS))  # has an effect on a JPEG only
-        upright = _turned(_scaled(_plain(image), MAX_SIDE_PIXELS), orientation)
-        shown_type, shown, size = _encoded(upright, file_type)
+        upright = _turn(_scale(_plain(image), MAX_SIDE_PIXELS), orientation)
+        shown_type, shown, size = _encode(upright, file_type)
     return ImageContent(
         mime_type=shown_type,
         data=base64.b64encode(shown).decode("ascii"),
@@ -145,7 +145,7 @@ def _plain(image: "Image") -> "Image":
     return image.convert("RGBA" if has_alpha else "L" if image.mode in {"1", "I;16"} else "RGB")
 
 
-def _scaled(image: "Image", max_side: int) -> "Image":
+def _scale(image: "Image", max_side: int) -> "Image":
     if max(image.size) <= max_side:
         return image
     from PIL import Image
@@ -155,7 +155,7 @@ def _scaled(image: "Image", max_side: int) -> "Image":
     return image.resize(size, Image.Resampling.LANCZOS, reducing_gap=3.0)  # pyright: ignore[reportUnknownMemberType]
 
 
-def _turned(image: "Image", orientation: int) -> "Image":
+def _turn(image: "Image", orientation: int) -> "Image":
     from PIL.Image import Transpose
 
     turns = {
@@ -170,7 +170,7 @@ def _turned(image: "Image", orientation: int) -> "Image":
     return image.transpose(turns[orientation]) if orientation in turns else image
 
 
-def _encoded(image: "Image", file_type: str) -> tuple[str, bytes, tuple[int, int]]:
+def _encode(image: "Image", file_type: str) -> tuple[str, bytes, tuple[int, int]]:
     """Return media type, bytes within the budget, and size. Photographs become JPEG; others stay PNG if that fits."""
     while True:
         tries = [] if file_type == JPEG else [(PNG, 0)]
@@ -178,7 +178,7 @@ def _encoded(image: "Image", file_type: str) -> tuple[str, bytes, tuple[int, int
             encoded = _as_png(image) if mime_type == PNG else _as_jpeg(image, quality)
             if _base64_bytes(len(encoded)) <= MAX_BASE64_BYTES:
                 return mime_type, encoded, image.size
-        image = _scaled(image, max(1, int(max(image.size) * _SHRINK)))
+        image = _scale(image, max(1, int(max(image.size) * _SHRINK)))
 
 
 def _as_png(image: "Image") -> bytes:

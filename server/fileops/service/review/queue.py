@@ -228,7 +228,7 @@ class WaitingReview:
                 return self._decision.result()
             if not self._host.can_ask_now:
                 return self._without_person()
-            decision = await self._asked_through_host()
+            decision = await self._ask_through_host()
             if decision is not None:
                 return decision
             self._alone = self._loop.create_future()
@@ -243,7 +243,7 @@ class WaitingReview:
             return Once()
         return NoConsent("protected" if self.asked.is_protected else "ask")
 
-    async def _asked_through_host(self) -> Decision | None:
+    async def _ask_through_host(self) -> Decision | None:
         """Ask the host, while new views also show the review. The first decision withdraws the other question.
 
         Returns None if the person did not decide there, and a view has appeared in the meantime.
