@@ -1,7 +1,7 @@
 """Directory watches on inotify, not recursive, through watchdog's private inotify reader.
 
 This is the only place where inotify is opened. The folders of one filesystem have one reader, with one queue of the
-kernel and one thread, whoever watches them: the monitor of tracked files (`InotifyWatch`) and the recorder
+kernel and one thread, for all that watch them: the monitor of tracked files (`InotifyWatch`) and the recorder
 (`InotifyEvents`) share each watch. A filesystem that hangs delays its own reader only.
 
 watchdog's Observer is not used on Linux: it delays every event for half a second after a file was moved away, keeps a
