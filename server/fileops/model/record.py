@@ -127,6 +127,13 @@ class FileVersion(Struct, frozen=True, gc=False):
 # 5. Who the author was may come to be known later: a save is reported, or a command ends. Until then the entry is not
 #    `settled`. Of one writer, entries a moment apart become one, and what was made and taken back at once is no entry.
 # 6. After a kill, the next daemon compares the files with the newest contents, and adds what it missed as "away".
+# The life of an entry. The recorder learns of a change by a watch event or by comparing stamps (`found`), and reads the
+# content. The author (`by`) is decided by what is there as evidence: a commit of the daemon, a save of an editor, or a
+# command that ran at that time. While a better one may still arrive, because an editor has the file open, the entry is
+# not `settled`, and its author may change. An agent's entry begins as not `kept`. A person keeps it, which can be taken
+# back, or undoes it: the undo is an entry of its own, which names this one in `undoes` and is this one's `undone_by`.
+# To redo is to undo that entry, which puts this one in force again. Otherwise an entry never changes, and the oldest
+# ones are removed when the record has reached its limits.
 class Entry(Struct, frozen=True, kw_only=True):
     """One change of one file. A file that does not exist has no version (None).
 
