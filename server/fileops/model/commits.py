@@ -65,3 +65,18 @@ class Commit(Struct, frozen=True, kw_only=True):
 
 def _missing(path: str) -> Snapshot:
     return Snapshot(path=path, stamp=None, data=b"", taken_ns=0)
+
+
+class IntendedWrite(Struct, frozen=True, kw_only=True):
+    """A write of a session that the daemon is about to make: what the record needs if the daemon is killed after it.
+
+    path: canonical. label: of the session. before, after: digests of the contents; before is None without a file.
+    time: seconds since the epoch.
+    """
+
+    path: str
+    session_id: SessionName
+    label: str
+    before: bytes | None
+    after: bytes
+    time: float

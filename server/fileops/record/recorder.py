@@ -46,7 +46,7 @@ from fileops.core.diff.contents import may_be_one_file
 from fileops.core.notebook.editor_cells import is_shown_as
 from fileops.core.roots import is_inside
 from fileops.core.text import decode, detect_format
-from fileops.model.commits import Commit
+from fileops.model.commits import Commit, IntendedWrite
 from fileops.model.diagnostics import ChangeKind
 from fileops.model.digest import content_digest
 from fileops.model.files import FolderEvent, Snapshot, Stamp
@@ -81,6 +81,7 @@ from fileops.record.git_process import GitFailed
 from fileops.record.staging import StagingWatch
 from fileops.record.store import MAX_AGE_S, NewerRecord, RecordStore, is_damage, is_locked
 from fileops.record.turns import TurnRegistry
+from fileops.record.write_ahead import WriteAhead, is_of_one
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -236,6 +237,7 @@ class Recorder:
         # Called in the recorder's thread when another program has written an older text over an agent's fresh lines,
         # with the agent's commit and that text. Returns a sentence for the person, or None.
         self.on_overwritten: Callable[[Commit, bytes], str | None] = lambda _commit, _content: None
+        self._ahead: WriteAhead | None = None  # set by the thread, before the first commit of a recorded folder
         self._fresh: dict[str, tuple[float, Commit]] = {}  # the newest edit by a session of each file, and when
         self._documents, self._warn, self._now, self._wall = documents, warn, now, wall
         self._lock = threading.Lock()
@@ -451,8 +453,10 @@ class Recorder:
         self.store.put_turn(turn)
         self.on_turn(turn)
 
-    def begin_commit(self, path: str) -> None:
+    def begin_commit(self, path: str, intended: IntendedWrite | None = None) -> None:
         """Note that the daemon is about to write a file. The recorder does not read the file until the commit ends."""
+        if intended is not None and self._ahead is not None:
+            self._ahead.begin(intended)
         with self._lock:
             self._committing[path] = self._committing.get(path, 0) + 1
 
@@ -669,6 +673,7 @@ class Recorder:
             store = self._open_store()
             store.on_begun_again = self._note_new_record
             self._writer = EntryWriter(store, self.windows, self.turns, self._on_entries, self._is_announced)
+            self._begin_notes(store)
             self._opened.set_result(store)
         except Exception as fault:  # the boundary of the thread: its waiters need an answer
             log.exception("the record could not be opened; everything else continues")
@@ -686,8 +691,20 @@ class Recorder:
         if self._stream is not None and not self._hanging:  # else it is closed by the process's end
             self._stream.close()
         self._disk.leave()
+        if self._ahead is not None:
+            self._ahead.close()
         for fd in (self._wake_fd, self._waker_fd, self._event_fd, self._eventer_fd):
             os.close(fd)
+
+    def _begin_notes(self, store: RecordStore) -> None:
+        if store.folder is None or store.is_in_memory:
+            return
+        ahead = WriteAhead(store.folder, self._wall() - MAX_AGE_S)
+        try:
+            ahead.take_over()
+        except OSError as error:
+            log.warning("what a killed daemon wrote last is not known: %s", error)
+        self._ahead = ahead
 
     def _record_all(self) -> None:
         """Record until the end."""
@@ -905,6 +922,9 @@ class Recorder:
             yield
         for path in changed:
             self._touch(path, found="scan", gap="away")
+        if self._ahead is not None:
+            for path in {*self._ahead.left_in(folder.root)}.difference(changed):
+                self._queue(folder.root, lambda path=path: self._claim_left(path))
         # What is known is stored only now, because commands wait for the watches, and not for the store.
         self._set_watched(folder.root, is_watched=True)
         for at in range(0, len(fresh), _STORED_AT_ONCE):
@@ -1521,6 +1541,8 @@ class Recorder:
             self._queue_change(folder, replace(change, after=known, after_data=known_data))
             change = replace(change, before=known)
         self._queue_change(folder, change)
+        if touch.gap == "away" and self._ahead is not None and self._ahead.is_left(path):
+            self._queue(folder.root, lambda: self._claim_left(path))
 
     def _look_for_overwritten(self, folder: Folder, path: str, before: Known | None, data: bytes) -> None:
         """Report an older text that another program, such as an editor that saves by itself, wrote over fresh lines.
@@ -1789,6 +1811,30 @@ class Recorder:
             self._touch(path, is_complete=True)
         if edit is not None:
             self._note_own(path, edit)
+        if self._ahead is not None and self._ahead.is_pending(path):
+            self._queue(None, lambda: self._note_written(path))
+
+    def _note_written(self, path: str) -> None:
+        """Note that the entry of a commit is in the record: work that is queued is done in order."""
+        if self._ahead is not None:
+            self._ahead.end(path, is_stored=not self.store.is_in_memory)
+
+    def _claim_left(self, path: str) -> None:
+        """Give the author to what a daemon wrote that was killed before it could record it.
+
+        If others may have written as well since the content that the record knew before, the author is unsure.
+        """
+        writes = [] if self._ahead is None else self._ahead.drop(path)
+        entry = self.store.newest(path) if writes else None
+        digest = None if entry is None or entry.after is None else entry.after.digest
+        if entry is None or digest is None or entry.time < writes[-1].time:  # none of them was made
+            return
+        made = next((n for n in reversed(range(len(writes))) if writes[n].after == digest), None)
+        last = writes[-1 if made is None else made]
+        before = None if entry.before is None else entry.before.digest
+        is_certain = made is not None and is_of_one(writes[: made + 1], before)
+        by = BySession(session_id=last.session_id, label=last.label)
+        self._writer.claim(path, by, digest, is_unsure=not is_certain)
 
     def _note_own(self, path: str, edit: Commit) -> None:
         """Record a write whose author and contents are known: one of the daemon's, or one that was announced."""

@@ -10,9 +10,11 @@ from contextlib import contextmanager
 from msgspec import Struct
 
 from fileops.concurrency.cancellation import CancelToken, CommitGuard, SetCommitGuard
+from fileops.core import splices as splicing
 from fileops.core import text
 from fileops.model.changes import FilePlan, Permissions
-from fileops.model.commits import Commit
+from fileops.model.commits import Commit, IntendedWrite
+from fileops.model.digest import content_digest
 from fileops.model.edits import Plan, Splice
 from fileops.model.errors import SetUnsupported
 from fileops.model.events import DidEdit
@@ -22,6 +24,7 @@ from fileops.model.sessions import SessionName
 from fileops.platform import umask
 from fileops.ports import Clock, CommitHooks, EditRecorder, FileSystem
 
+_MAX_NOTED_BYTES = 2 << 20  # of a content whose digest is computed before the write; the record keeps no longer ones
 _random = random.Random()  # seeded by the kernel once, not for each edit
 
 
@@ -106,7 +109,7 @@ class Committer(Struct, frozen=True, kw_only=True):
             self._note_change(planned, committed)
             on_committed(committed)
 
-        with self._announce(planned.paths), umask.of_client(self.umask):
+        with self._announce([planned], session_id), umask.of_client(self.umask):
             committed = self._write(planned, CommitGuard(token, note))
         commit = self._record(planned, committed, session_id=session_id, set_id=set_id, time=self._now())
         if self.diagnose is not None and not planned.plan.cells:  # no language server reads a notebook's JSON
@@ -135,7 +138,7 @@ class Committer(Struct, frozen=True, kw_only=True):
             on_committed(committed)
 
         set_id = new_set_id()
-        with self._announce([path for each in planned for path in each.paths]), umask.of_client(self.umask):
+        with self._announce(planned, session_id), umask.of_client(self.umask):
             hooks = SetCommitGuard(token, note)
             committed = self.fs.replace_set(set_id, [each.file for each in planned], hooks, is_strict=is_strict)
         time = self._now()
@@ -150,7 +153,7 @@ class Committer(Struct, frozen=True, kw_only=True):
     def note_unchanged(self, planned: PlannedCommit, *, session_id: SessionName) -> None:
         """Record an undo of text that others had already restored. Nothing is written, the edit counts as undone."""
         report = CommitReport(method="none", durability="synced")
-        with self._announce(planned.paths):
+        with self._announce([planned], session_id):
             committed = Committed(snapshot=planned.plan.snapshot, report=report)
         self._record(planned, committed, session_id=session_id, set_id=None, time=self._now())
 
@@ -163,19 +166,36 @@ class Committer(Struct, frozen=True, kw_only=True):
             self.note_change(before, planned.plan.splices, after.digest)
 
     @contextmanager
-    def _announce(self, paths: Sequence[str]) -> Generator[None]:
+    def _announce(self, planned: Sequence[PlannedCommit], session_id: SessionName) -> Generator[None]:
         """Tell the recorder that the files are being written and, if that fails, that they were not written."""
         if self.recorder is None:
             yield
             return
-        for path in paths:
-            self.recorder.begin_commit(path)
+        for each in planned:
+            intended = self._intend(each, session_id)
+            for path in each.paths:
+                self.recorder.begin_commit(path, intended)
         try:
             yield
         except BaseException:
-            for path in paths:
+            for path in (path for each in planned for path in each.paths):
                 self.recorder.cancel_commit(path)
             raise
+
+    def _intend(self, planned: PlannedCommit, session_id: SessionName) -> IntendedWrite | None:
+        """Return what the commit writes, if it is a session's own text; None for undos, renames and removals."""
+        plan, snapshot = planned.plan, planned.plan.snapshot
+        is_own = planned.by is None and planned.rewind_id is None and not planned.undoes and not planned.undone
+        if not is_own or planned.removes or planned.new_path is not None or len(snapshot.data) > _MAX_NOTED_BYTES:
+            return None
+        return IntendedWrite(
+            path=snapshot.path,
+            session_id=session_id,
+            label=self.label_of(session_id),
+            before=snapshot.digest if snapshot.exists else None,
+            after=content_digest(splicing.apply(snapshot.data, plan.splices)),
+            time=self._now(),
+        )
 
     def _now(self) -> float:
         return self.clock.time_ns() / 1e9
