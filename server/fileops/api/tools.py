@@ -101,22 +101,22 @@ async def read(service: "FileOps", params: wire.ReadParams, max_output_bytes: in
 
 
 def edit(service: "FileOps", params: wire.EditParams) -> Awaitable[ToolAnswer]:
-    return _edited(service, convert.edit_request(params, service.names.full(params.session_id)))
+    return _to_answer(service, convert.edit_request(params, service.names.full(params.session_id)))
 
 
 def multi_edit(service: "FileOps", params: wire.MultiEditParams) -> Awaitable[ToolAnswer]:
-    return _edited(service, convert.multi_edit_request(params, service.names.full(params.session_id)))
+    return _to_answer(service, convert.multi_edit_request(params, service.names.full(params.session_id)))
 
 
 def edit_notebook(service: "FileOps", params: wire.EditNotebookParams) -> Awaitable[ToolAnswer]:
-    return _edited(service, edit_notebook_request(params, service.names.full(params.session_id)))
+    return _to_answer(service, edit_notebook_request(params, service.names.full(params.session_id)))
 
 
 def write(service: "FileOps", params: wire.WriteParams) -> Awaitable[ToolAnswer]:
-    return _edited(service, convert.write_request(params, service.names.full(params.session_id)))
+    return _to_answer(service, convert.write_request(params, service.names.full(params.session_id)))
 
 
-async def _edited(service: "FileOps", request: "EditRequest") -> ToolAnswer:
+async def _to_answer(service: "FileOps", request: "EditRequest") -> ToolAnswer:
     service.begin_diagnosis(request.session_id)
     outcome = service.names.shown_result(await service.edit(request))
     return edit_answer(request.session_id, request.file_path, outcome)

@@ -69,7 +69,7 @@ def attachment_here(
 def serve_attached(attachment: AttachRequest, socket_path: str | None) -> int:
     """Serve LSP on stdin and stdout; return the exit status. Raises: NotAttached; nothing has been read then."""
     try:
-        address, attached = _attached(attachment, socket_path)
+        address, attached = _attach(attachment, socket_path)
     except AttachRefused as refused:
         say(str(refused))
         return LOST
@@ -93,7 +93,7 @@ def serve_mcp_attached(attachment: AttachRequest, socket_path: str | None) -> in
 
     def attach_again() -> socket.socket:
         try:
-            return _attached(attachment, socket_path)[1].connection
+            return _attach(attachment, socket_path)[1].connection
         except AttachRefused as refused:
             say(str(refused))
             raise DaemonLost from None
@@ -102,7 +102,7 @@ def serve_mcp_attached(attachment: AttachRequest, socket_path: str | None) -> in
             raise DaemonLost from None
 
     try:
-        address, attached = _attached(attachment, socket_path)
+        address, attached = _attach(attachment, socket_path)
     except AttachRefused as refused:
         say(str(refused))
         return LOST
@@ -113,7 +113,7 @@ def serve_mcp_attached(attachment: AttachRequest, socket_path: str | None) -> in
         return LOST
 
 
-def _attached(attachment: AttachRequest, socket_path: str | None) -> tuple[Address, Attached]:
+def _attach(attachment: AttachRequest, socket_path: str | None) -> tuple[Address, Attached]:
     """Attach, and start a daemon if none runs. Raises: AttachRefused, NotAttached."""
     for fd, name in ((STDIN, "stdin"), (STDOUT, "stdout")):
         try:

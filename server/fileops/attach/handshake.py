@@ -98,7 +98,7 @@ def control_line(command: Command, **params: object) -> bytes:
 
 def parse_request(line: bytes) -> AttachRequest | ControlRequest:
     """Parse the client's line. Unknown keys are ignored. Raises: BadRequest, AttachMismatch."""
-    request = _parsed(line)
+    request = _parse(line)
     if request is None or "fileops_attach" not in request:
         raise BadRequest("the first line is not a request to attach")
     if request.get("protocol") == "control":
@@ -204,7 +204,7 @@ def refusal_line(reason: Reason, message: str, *, ends_soon: bool = False) -> by
 
 def parse_answer(line: bytes) -> DaemonAnswer:
     """Parse the daemon's line. Raises: BadRequest."""
-    answer = _parsed(line)
+    answer = _parse(line)
     if answer is None or not isinstance(answer.get("ok"), bool):
         raise BadRequest("the daemon's first line is not an answer")
     return DaemonAnswer(answer)
@@ -217,7 +217,7 @@ def _line(fields: Mapping[str, object]) -> bytes:
     return json.dumps(fields, separators=(",", ":")).encode("ascii") + b"\n"
 
 
-def _parsed(line: bytes) -> "dict[str, Any] | None":
+def _parse(line: bytes) -> "dict[str, Any] | None":
     try:
         value: object = json.loads(line)
     except (ValueError, RecursionError):

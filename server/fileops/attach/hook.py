@@ -75,7 +75,7 @@ def main(host: str, mode: str = "tools", *, has_our_notebooks: bool = False) -> 
     answer: dict[str, Any] | None = None
     try:
         deadline = time.monotonic() + MAX_WAIT_S
-        raw = _parsed(_read_input(STDIN, deadline))
+        raw = _parse(_read_input(STDIN, deadline))
         caller = caller_of(host, raw)
         try:
             answer = _answer(caller, raw, mode, deadline, has_our_notebooks=has_our_notebooks)
@@ -249,7 +249,7 @@ def _is_object(value: object) -> TypeGuard[dict[str, Any]]:
     return isinstance(value, dict)
 
 
-def _parsed(data: bytes) -> dict[str, Any]:
+def _parse(data: bytes) -> dict[str, Any]:
     try:
         event: object = json.loads(data)
     except (ValueError, RecursionError) as error:

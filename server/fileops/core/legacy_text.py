@@ -79,7 +79,7 @@ def require_encodable(text: Text, splices: Sequence[Splice], encoding: str | Non
         return
     if encoding is not None:
         for splice in foreign:
-            _encode(_decoded(splice.new, encoding), encoding)
+            _encode(_decode(splice.new, encoding), encoding)
     elif text.format.encoding == UTF8 and not text.format.bom and not is_utf8(text.data):
         for splice in foreign:
             _require_known(text.data[splice.start : splice.end], splice.new)
@@ -110,7 +110,7 @@ def file_splices(data: bytes, shown: bytes, splices: Sequence[Splice], encoding:
     offsets = list(_offsets_in_file(data, list(_n_characters(shown, borders)), encoding))
     result: list[Splice] = []
     for splice, start, end in zip(pieces, offsets[::2], offsets[1::2], strict=True):
-        new = _decoded(splice.new, encoding)
+        new = _decode(splice.new, encoding)
         _require_reproducible(data[start:end], new, encoding)
         result.append(Splice(start, end, _encode(new, encoding)))
     try:
@@ -129,7 +129,7 @@ def _require_known(old: bytes, new: bytes) -> None:
         raise NotEncodable(encoding=UTF8, characters=characters, fault="mixed")
 
 
-def _decoded(new: bytes, encoding: str) -> str:
+def _decode(new: bytes, encoding: str) -> str:
     try:
         return new.decode(UTF8, "surrogatepass")
     except UnicodeDecodeError as error:

@@ -81,7 +81,7 @@ class Restored:
         if self._is_blank(splice.new):
             return splice.new in text and self.has_all_of(splice)
         if max(len(splice.new), len(text)) > MAX_REFINED_BYTES:  # long texts share words by chance
-            kept = (self._present[max(p.start, typed.start) : min(p.end, typed.end)] for p in self._kept(splice))
+            kept = (self._present[max(p.start, typed.start) : min(p.end, typed.end)] for p in self._find_shared(splice))
             return not all(map(self._is_blank, kept))
         shared = {*words_of(splice.new, self._fmt)}.intersection(words_of(text, self._fmt))
         n_shared = sum(not self._is_blank(word) for word in shared)
@@ -102,7 +102,7 @@ class Restored:
         touches = n < len(self._differences) and self._differences[n].start <= place.end
         return splice.start == splice.end and not touches
 
-    def _kept(self, splice: Splice) -> Iterator[ByteSpan]:
+    def _find_shared(self, splice: Splice) -> Iterator[ByteSpan]:
         """Yield the places in present of the parts that target and present share."""
         place = self._places[splice]
         at, n = place.start, bisect_right(self._ends, place.start)

@@ -73,11 +73,11 @@ def coalesce(data: bytes, splices: Sequence[Splice], *, max_gap_bytes: int) -> t
     run: list[Splice] = []
     for splice in splices:
         if run and splice.start - run[-1].end > max_gap_bytes:
-            merged.append(_joined(data, run))
+            merged.append(_join(data, run))
             run = []
         run.append(splice)
     if run:
-        merged.append(_joined(data, run))
+        merged.append(_join(data, run))
     return tuple(merged)
 
 
@@ -178,6 +178,6 @@ class _Composer:
         return splice
 
 
-def _joined(data: bytes, run: list[Splice]) -> Splice:
+def _join(data: bytes, run: list[Splice]) -> Splice:
     start, end = run[0].start, run[-1].end
     return Splice(start, end, apply_within(data, run, start, end))

@@ -38,7 +38,7 @@ def splices_to_text(content: Text, new_text: str) -> tuple[Splice, ...]:
     if (whole := _as_one_splice(content, new_text)) is not None:
         return whole
     old = line_spans(data, fmt)
-    old_texts = [_decoded(data[line.start : line.end], fmt) for line in old]
+    old_texts = [_decode(data[line.start : line.end], fmt) for line in old]
     pieces: list[str] = re.split(r"(\r?\n)", new_text)
     new_texts, new_ends = pieces[::2], pieces[1::2]
     result: list[Splice] = []
@@ -162,7 +162,7 @@ def _pair(before: Sequence[bytes], after: Sequence[bytes], start: int) -> list[S
     return [Splice(at, at + size, b"".join(after[head : len(after) - tail]))]
 
 
-def _decoded(data: bytes, fmt: TextFormat) -> str:
+def _decode(data: bytes, fmt: TextFormat) -> str:
     return data.decode(fmt.encoding, "replace")
 
 

@@ -63,7 +63,7 @@ class LanguageServers:
         self._loop: asyncio.AbstractEventLoop | None = None  # of the thread
         self._is_closed = False
         # The rest belongs to the loop.
-        self._pool = LanguageServerPool(self._corrected)
+        self._pool = LanguageServerPool(self._take_correction)
         self._queues: dict[str, deque[_ServerJob]] = {}  # by folder; the first job of each is running
         self._reported: OrderedDict[str, Comparison] = OrderedDict()  # by file
         self._tasks: set[asyncio.Task[None]] = set()
@@ -242,7 +242,7 @@ class LanguageServers:
     async def _enqueue(self, job: _ServerJob) -> None:
         """Run one comparison at a time in each folder, so that its effects on other files are its own."""
         queue = self._queues.setdefault(job.comparison.places()[0].root, deque())
-        if len(queue) > 1 and (joined := _joined(queue[-1].comparison, job.comparison)) is not None:
+        if len(queue) > 1 and (joined := _join(queue[-1].comparison, job.comparison)) is not None:
             waiting = queue[-1].comparison
             queue[-1].report.set_result(unsettled(waiting, "pending", waiting.sources))
             job.comparison = joined
@@ -253,10 +253,10 @@ class LanguageServers:
             return
         while queue:
             running = queue[0]
-            running.report.set_result(await self._compared(running.comparison))
+            running.report.set_result(await self._compare(running.comparison))
             queue.popleft()
 
-    async def _compared(self, comparison: Comparison) -> DiagnosticsReport:
+    async def _compare(self, comparison: Comparison) -> DiagnosticsReport:
         try:
             report = await compare(self._pool, comparison)
         except Exception as fault:  # a language server is foreign code, and pygls decodes its output
@@ -269,7 +269,9 @@ class LanguageServers:
             self._reported.popitem(last=False)
         return report
 
-    def _corrected(self, server: LanguageServer, path: str, was: tuple[Problem, ...], now: tuple[Problem, ...]) -> None:
+    def _take_correction(
+        self, server: LanguageServer, path: str, was: tuple[Problem, ...], now: tuple[Problem, ...]
+    ) -> None:
         """Take a correction: a server that publishes reported more on a text whose problems counted as settled."""
         comparison = self._reported.get(path)
         if comparison is None:
@@ -281,7 +283,7 @@ class LanguageServers:
             self._report_correction(comparison.session_id, report)
 
 
-def _joined(first: Comparison, second: Comparison) -> Comparison | None:
+def _join(first: Comparison, second: Comparison) -> Comparison | None:
     """Return one comparison of both edits if the second continues from the session's first."""
     if (first.session_id, first.settings, first.folders) != (second.session_id, second.settings, second.folders):
         return None

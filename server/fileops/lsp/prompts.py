@@ -122,12 +122,12 @@ class EditPrompt:
 
         Raises: CannotAsk.
         """
-        decision = await self._asked(review)
+        decision = await self._ask_user(review)
         if self.is_unknown:
             raise CannotAsk
         return decision
 
-    async def _asked(self, review: WaitingReview) -> Decision | None:
+    async def _ask_user(self, review: WaitingReview) -> Decision | None:
         question, session = self._names.shown_question(review.asked), review.session
         is_own = self._names.is_own(session.session_id)
         if not self._prompt.confirms:

@@ -110,7 +110,7 @@ class DocumentSync:
             threading.Thread(target=self._classify, args=(loop,), name="fileops-classify", daemon=True).start()
         except RuntimeError as fault:  # no thread is available; requests classify for themselves
             log.error("open documents could not be compared with their files: %s", fault)
-            self._classified()
+            self._classify_documents()
 
     def _classify(self, loop: asyncio.AbstractEventLoop) -> None:
         """Run in a separate thread, because a disk that does not answer may block it for ever."""
@@ -118,9 +118,9 @@ class DocumentSync:
             self._documents.classify_pending()
         finally:
             with suppress(RuntimeError):  # the loop is closed
-                loop.call_soon_threadsafe(self._classified)
+                loop.call_soon_threadsafe(self._classify_documents)
 
-    def _classified(self) -> None:
+    def _classify_documents(self) -> None:
         self._on_opened()
         asyncio.get_running_loop().call_later(self._classify_every_s, self._classify_again)
 

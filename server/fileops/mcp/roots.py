@@ -71,7 +71,7 @@ class ClientRoots:
         self._finding_again = asyncio.get_running_loop().create_task(self._ask_again())
 
     async def _find(self, *, asks: bool) -> None:
-        roots = await self._asked() if self._fixed is None and asks else self._fixed
+        roots = await self._ask() if self._fixed is None and asks else self._fixed
         await self._set(roots or working_folder(self._cwd))
 
     async def _ask_again(self) -> None:
@@ -84,12 +84,12 @@ class ClientRoots:
         if self._fixed is not None:
             return
         had_named = self._has_named
-        roots = await self._asked()
+        roots = await self._ask()
         is_latest = self._finding_again is asyncio.current_task()  # otherwise a newer question is pending
         if is_latest and roots is not None and (roots or had_named):
             await self._set(roots)
 
-    async def _asked(self) -> list[str] | None:
+    async def _ask(self) -> list[str] | None:
         """Return the folders of this machine that the client names; None without a readable answer."""
         try:
             roots = roots_of_answer(await self._outgoing().ask(ROOTS_LIST, None, ROOTS_S))

@@ -158,7 +158,7 @@ class SetPlanner(Struct, frozen=True, kw_only=True):
 
     def plan(self, policy: Policy, token: CancelToken) -> SetWork:
         _require_limits(self.request)
-        return Work(files=self._planned(self.request, policy, token), known=())
+        return Work(files=self._plan_files(self.request, policy, token), known=())
 
     def waiting(self, work: SetWork, policy: Policy) -> tuple[int, ...]:
         return tuple(range(len(work.files))) if not work.is_decided and self._needs_decision(work.files, policy) else ()
@@ -243,7 +243,7 @@ class SetPlanner(Struct, frozen=True, kw_only=True):
 
     # --- plan and check --------------------------------------------------------------------------------------------
 
-    def _planned(self, request: ChangeSetRequest, policy: Policy, token: CancelToken) -> tuple[SetFile, ...]:
+    def _plan_files(self, request: ChangeSetRequest, policy: Policy, token: CancelToken) -> tuple[SetFile, ...]:
         """Raises: NotDone, Stale, PathMoved, Cancelled."""
         planned: dict[int, SetFile] = {}
         problems: list[ChangeProblem] = []

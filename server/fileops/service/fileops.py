@@ -292,9 +292,9 @@ class FileOps:
                             pass
                     break
                 asking.settle(result.error)
-            return self._noted(request, session, result)
+            return self._note(request, session, result)
 
-    def _noted(self, request: EditRequest, session: OpenSession, result: EditResult) -> EditResult:
+    def _note(self, request: EditRequest, session: OpenSession, result: EditResult) -> EditResult:
         """Return the result of an edit, after recording and publishing everything about it on the loop."""
         note_outcome(result)
         if session.is_closed:
@@ -494,7 +494,7 @@ class FileOps:
             )
             if isinstance(step, EditResult) and step.edit_id is not None:
                 self.files.note_commit(request, step)
-        return self._noted(request, session, step) if isinstance(step, EditResult) else None
+        return self._note(request, session, step) if isinstance(step, EditResult) else None
 
     def loss(self, loss_id: str) -> "Loss | None":
         """Return fresh lines of others that a write has removed. Losses are kept for a day. Blocks."""

@@ -80,7 +80,7 @@ def correct(content: Text, edit: Edit) -> Step | None:
     """Resolve the edit at the only place that the first matching tier finds, or return None. Raises: NotEncodable."""
     if len(content.data) > MAX_CORRECTED_BYTES or not edit.old_string.strip():
         return None
-    decoded = _decoded(content)
+    decoded = _decode(content)
     if decoded is None:
         return None
     for tier, find in _TIERS.items():
@@ -352,7 +352,7 @@ def _unescape(string: str) -> str:
     return _ESCAPE.sub(lambda found: _ESCAPES[found[1]], string)
 
 
-def _decoded(content: Text) -> str | None:
+def _decode(content: Text) -> str | None:
     """Decode reversibly, so that offsets can be translated back; None if that is impossible."""
     body = content.data[len(content.format.bom) :]
     try:

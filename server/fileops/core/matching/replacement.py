@@ -141,10 +141,10 @@ def _with_line_ends(line_ends: LineEnds, start: int, end: int, new: str) -> str:
         return new.replace("\n", line_ends.after(end) or line_ends.before(start) or "\n")
     new_lines = new.split("\n")
     before = line_ends.before(start) or ends[0]
-    return _mixed([line.removesuffix("\r") for line in old_lines[:-1]], ends, new_lines, before)
+    return _mix_line_ends([line.removesuffix("\r") for line in old_lines[:-1]], ends, new_lines, before)
 
 
-def _mixed(old_lines: list[str], ends: list[str], new_lines: list[str], before: str) -> str:
+def _mix_line_ends(old_lines: list[str], ends: list[str], new_lines: list[str], before: str) -> str:
     """Return the new text. Unchanged lines keep their ends, new lines take the one before."""
     kept: dict[int, str] = {}
     old_at = new_at = 0

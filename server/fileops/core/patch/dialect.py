@@ -53,7 +53,7 @@ class _DialectParser:
             operation = next((operation for operation in _OPERATIONS if marker.startswith(operation)), None)
             if operation is None:
                 wanted = ", ".join(f"'{operation} PATH'" for operation in _OPERATIONS)
-                raise self._source.refusal(self._at, f"{self._shown()} is none of {wanted}")
+                raise self._source.refusal(self._at, f"{self._show()} is none of {wanted}")
             files.append(self._file(operation, self._path(marker, operation)))
         end = self._at
         rest = next((index for index in range(end + 1, len(self._lines)) if self._lines[index].strip()), None)
@@ -96,7 +96,7 @@ class _DialectParser:
             self._at += 1
         if not self._is_at_file() and self._lines[self._at].strip():
             raise self._source.refusal(
-                self._at, f"{self._shown()} has no '+', which every line of a new file begins with"
+                self._at, f"{self._show()} has no '+', which every line of a new file begins with"
             )
         return "".join(f"{line[1:]}\n" for line in self._lines[begin : self._at])
 
@@ -104,7 +104,7 @@ class _DialectParser:
         begin = self._at
         anchors = self._anchors()
         if self._at == begin and not is_first:
-            raise self._source.refusal(begin, f"{self._shown()} begins with none of '@@', ' ', '-' and '+'")
+            raise self._source.refusal(begin, f"{self._show()} begins with none of '@@', ' ', '-' and '+'")
         lines: list[HunkLine] = []
         is_at_end = False
         while not self._is_at_file():
@@ -116,7 +116,7 @@ class _DialectParser:
             if line.startswith("@@"):
                 break
             if line[:1] not in {" ", "-", "+"} and line.strip("\r"):
-                raise self._source.refusal(self._at, f"{self._shown()} begins with none of '@@', ' ', '-' and '+'")
+                raise self._source.refusal(self._at, f"{self._show()} begins with none of '@@', ' ', '-' and '+'")
             # Models omit the space of an empty line that is kept, and so did the original's tests.
             kind = "-" if line[:1] == "-" else "+" if line[:1] == "+" else " "
             lines.append(HunkLine(kind=kind, text=line[1:] if line[:1] in {" ", "-", "+"} else line))
@@ -139,7 +139,7 @@ class _DialectParser:
         while not self._is_at_file() and (line := self._lines[self._at]).startswith("@@"):
             anchor = line[2:]
             if anchor.strip() and not anchor.startswith((" ", "\t")):
-                raise self._source.refusal(self._at, f"{self._shown()} has no blank after '@@'")
+                raise self._source.refusal(self._at, f"{self._show()} has no blank after '@@'")
             if anchor.strip():
                 anchors.append(anchor.strip())
             self._at += 1
@@ -165,5 +165,5 @@ class _DialectParser:
             raise self._source.refusal(self._at, "a path has no NUL character")
         return path
 
-    def _shown(self) -> str:
+    def _show(self) -> str:
         return quoted(self._lines[self._at])

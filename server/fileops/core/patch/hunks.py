@@ -106,10 +106,10 @@ def plan_hunks(
 
 def to_edit(hunk: PatchHunk) -> Edit:
     """Return the hunk as an edit, for lists of a plan's edits. As an edit it might match at other places."""
-    return Edit(old_string=_joined(hunk.old_lines), new_string=_joined(hunk.new_lines))
+    return Edit(old_string=_join(hunk.old_lines), new_string=_join(hunk.new_lines))
 
 
-def _joined(lines: Sequence[str]) -> str:
+def _join(lines: Sequence[str]) -> str:
     return to_lf("".join(f"{line}\n" for line in lines))
 
 
@@ -248,7 +248,7 @@ class _Finder:
                 )
             if starts:
                 raise HunkAmbiguous(
-                    old_string=_joined(hunk.old_lines),
+                    old_string=_join(hunk.old_lines),
                     n_matches=len(starts),
                     lines=tuple(start + 1 for start in starts),
                     edit_index=index,
@@ -334,7 +334,7 @@ class _Finder:
 
     def _not_found(self, index: int, hunk: PatchHunk, anchors_found: int) -> HunkNotFound:
         anchor = hunk.anchors[anchors_found] if anchors_found < len(hunk.anchors) else None
-        old = _joined(hunk.old_lines) if anchor is None else anchor
+        old = _join(hunk.old_lines) if anchor is None else anchor
         elsewhere = () if anchor is not None else tuple(_positions(self._exact.text, self._exact.patterns[index], 0))
         return HunkNotFound(
             old_string=old,

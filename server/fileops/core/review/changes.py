@@ -40,7 +40,7 @@ def changes_of(plan: Plan, check: Check = unchecked) -> tuple[ReviewPart, ...]:
     changes: list[ReviewPart] = []
     left = MAX_DIFF_BYTES
     in_one_part = _never if not plan.cells else _CellParts(plan)
-    for run in _joined(_runs(plan, check), data, fmt, in_one_part):
+    for run in _join(_runs(plan, check), data, fmt, in_one_part):
         old, new = data[run.start : run.end], b"".join(run.new)
         left -= len(old) + len(new)
         digest = xxhash.xxh3_64_hexdigest(b"%d\0%b%b" % (len(old), old, new))
@@ -130,7 +130,7 @@ class _CellParts:
         return bisect_right(self._starts, at) - 1
 
 
-def _joined(
+def _join(
     runs: Iterator[_Run], data: bytes, fmt: TextFormat, in_one_part: Callable[[_Run, _Run], bool] = _never
 ) -> Iterator[_Run]:
     """Combine runs that touch, because two splices may change neighbouring lines; and all from the last one on."""

@@ -204,7 +204,7 @@ def _found(lines: LineTable, wanted: _Wanted, kept: _Kept, check: Check) -> list
                 continue  # such a line cannot be offered, and searching a part of it is slow
             found.append(_Candidate(score=alignment.score, pairs=pairs))
     found.sort(key=lambda candidate: (-candidate.score, candidate.pairs[0][1]))
-    placed = [_to_place(lines, wanted, _trimmed(lines, wanted, kept, candidate)) for candidate in found]
+    placed = [_to_place(lines, wanted, _trim(lines, wanted, kept, candidate)) for candidate in found]
     return [place for place in placed if place.similarity >= MIN_SIMILARITY]
 
 
@@ -275,7 +275,7 @@ def _peaks(votes: dict[int, float], slack: int, n_peaks: int) -> list[int]:
 # --- from lines to an exact part of the file ---------------------------------------------------------------------
 
 
-def _trimmed(lines: LineTable, wanted: _Wanted, kept: _Kept, candidate: _Candidate) -> _Candidate:
+def _trim(lines: LineTable, wanted: _Wanted, kept: _Kept, candidate: _Candidate) -> _Candidate:
     """Decide which lines at the ends of a candidate belong to the place, and whether that is certain.
 
     A first or last pair whose lines have little in common is dropped: the file does not have the caller's line. A line

@@ -20,7 +20,7 @@ def shown_lines(
     ranges = _windows(sorted(places), lines.n_lines)
     if not ranges or sum(last - first + 1 for first, last in ranges) > MAX_LINES:
         return None
-    blocks = ["\n".join(_numbered(lines, first, last)) for first, last in ranges]
+    blocks = ["\n".join(_number(lines, first, last)) for first, last in ranges]
     text = "\n...\n".join(blocks)
     is_cut = any(len(lines.bodies[line - 1]) > max_line_chars for a, b in ranges for line in range(a, b + 1))
     if len(text) > max_chars or is_cut:
@@ -40,5 +40,5 @@ def _windows(places: Sequence[tuple[int, int]], n_lines: int) -> list[tuple[int,
     return windows
 
 
-def _numbered(lines: LineTable, first: int, last: int) -> list[str]:
+def _number(lines: LineTable, first: int, last: int) -> list[str]:
     return [f"{number:>6}→{lines.bodies[number - 1]}" for number in range(first, last + 1)]

@@ -194,7 +194,7 @@ def open_regular(path: str, opener: Opener) -> tuple[int, os.stat_result]:
     else:
         if not stat.S_ISREG(named.st_mode):
             _refuse_irregular(path, opener)
-    return _opened(lambda: opener(path, READ), named)
+    return _open(lambda: opener(path, READ), named)
 
 
 def open_regular_in(dir_fd: int, name: str, path: str) -> tuple[int, os.stat_result]:
@@ -211,10 +211,10 @@ def open_regular_in(dir_fd: int, name: str, path: str) -> tuple[int, os.stat_res
         if stat.S_ISLNK(named.st_mode):
             raise PathMoved(path=path)
         require_regular(named)
-    return _opened(lambda: os.open(name, READ | os.O_NOFOLLOW, dir_fd=dir_fd), named)
+    return _open(lambda: os.open(name, READ | os.O_NOFOLLOW, dir_fd=dir_fd), named)
 
 
-def _opened(open_it: Callable[[], int], named: os.stat_result | None) -> tuple[int, os.stat_result]:
+def _open(open_it: Callable[[], int], named: os.stat_result | None) -> tuple[int, os.stat_result]:
     fd = _open_leased(open_it)
     try:
         return fd, os.fstat(fd) if named is None else named

@@ -44,12 +44,12 @@ class BoundedResolution:
         with self._lock:
             rest = [path for path in dict.fromkeys(paths) if path not in self._late]
         while rest and time.monotonic() < deadline:
-            outcomes = self._resolved(rest, deadline)
+            outcomes = self._resolve_first(rest, deadline)
             found.update(zip(rest, outcomes, strict=False))
             rest = rest[len(outcomes) + 1 :]  # the late one is left out
         return found
 
-    # A caller (`_resolved`) and its thread (`_run`) meet when the caller stops waiting. With n outcomes by then, the
+    # A caller (`_resolve_first`) and its thread (`_run`) meet when the caller stops waiting. If n outcomes exist, the
     # thread is at path n. It has begun it, or does so next: only `is_given_up` ends it early. There are three cases.
     #
     # - All outcomes are there. Nothing is late, and the thread has ended or is about to.
@@ -67,7 +67,7 @@ class BoundedResolution:
     # Locks: the caller takes `_lock` inside `changed`; the thread takes one after the other. Neither is held during
     # `_resolve`, so no mount can block a caller.
 
-    def _resolved(self, paths: list[str], deadline: float) -> list[Outcome]:
+    def _resolve_first(self, paths: list[str], deadline: float) -> list[Outcome]:
         """Return the outcomes of the first paths. The path after them is late; the others were not tried."""
         batch = _Batch()
         allowed = shares.allowed_here()

@@ -186,7 +186,7 @@ class EditorCommit(Struct, frozen=True, kw_only=True):
 
         Raises: as `commit`.
         """
-        made, fault = self._asked(batch, on_cancel)
+        made, fault = self._ask_editor(batch, on_cancel)
         if fault is None:
             return made
         left = self.put_back([(write.snapshot, committed) for write, committed in (*made_before, *made)])
@@ -194,7 +194,7 @@ class EditorCommit(Struct, frozen=True, kw_only=True):
             raise SetConflict(files=left, reason=_STAYED) from fault
         raise fault
 
-    def _asked(
+    def _ask_editor(
         self, batch: Sequence[_EditorWrite], on_cancel: Callable[[Callable[[], None]], None]
     ) -> tuple[list[tuple[_EditorWrite, Committed]], FileOpsError | Cancelled | None]:
         """Return the edits that were made, and why others were not."""

@@ -37,7 +37,7 @@ class Addition:
 def of(path: str) -> list[Addition]:
     """Return what was done to a file, the earliest first. Raises: UnusableFile."""
     _, known = _read()
-    return _parsed(known.get(_key(path), known.get(path, [])))
+    return _parse(known.get(_key(path), known.get(path, [])))
 
 
 def note(path: str, additions: Sequence[Addition]) -> None:
@@ -114,7 +114,7 @@ def _change_to_json(change: Change) -> dict[str, object]:
             raise ValueError(change)  # a removal is never an addition
 
 
-def _parsed(value: object) -> list[Addition]:
+def _parse(value: object) -> list[Addition]:
     if isinstance(value, Mapping):
         return _of_version_1_0(cast("Mapping[str, Any]", value))
     return [

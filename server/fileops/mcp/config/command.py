@@ -235,7 +235,7 @@ def _plan(
             raise UnusableFile(f"{file.path} is another program. Move it away, or add --replace.")
         made = made or _presume(document, file)
         base, _ = _take_back(document, file.text, made)
-        return _plan_on(file, base, document.text, [], _joined(made))
+        return _plan_on(file, base, document.text, [], _join(made))
     present = _present(document, file)
     scope = _scope_of(document)
     ours = [addition for addition in made if addition.scope == scope]
@@ -248,9 +248,9 @@ def _plan(
         names = ", ".join(conflicts)
         raise UnusableFile(f"{file.path} has another value for {names}. Change it by hand, or add --replace.")
     base, kept = _take_back(document, file.text, made)  # what an earlier version wrote is replaced
-    fresh = list(changes_to(_parsed(document, base), document.content))
+    fresh = list(changes_to(_parse(document, base), document.content))
     text = document.text if not base.strip() else _apply(document, file.path, base, fresh)
-    addition = replace(_joined(ours), scope=scope, changes=fresh)
+    addition = replace(_join(ours), scope=scope, changes=fresh)
     return None if text == file.text else _plan_on(file, base, text, kept, addition)
 
 
@@ -272,7 +272,7 @@ def _note_that_nothing_is_ours(document: Document, path: str) -> None:
         additions.note(path, [*made, Addition(scope)])
 
 
-def _joined(made: Sequence[Addition]) -> Addition:
+def _join(made: Sequence[Addition]) -> Addition:
     """Return what was created for any of the additions."""
     folders = [folder for addition in made for folder in addition.folders]
     return Addition(creates_file=any(addition.creates_file for addition in made), folders=folders)
@@ -291,7 +291,7 @@ def _removal(document: Document, file: SettingsFile, other: Document | None = No
         ours = [*_presume(document, file), *of_other]
         made = [*made, *ours]
     base, kept = _take_back(document, file.text, made)
-    created = _joined(ours)
+    created = _join(ours)
     is_removed = created.creates_file and not kept and base.strip() in {"", "{}"}
     if file.status is None or (base == file.text and not is_removed):
         if any(addition.splices for addition in ours):
@@ -365,10 +365,10 @@ def _take_back(document: Document, text: str, made: Sequence[Addition]) -> tuple
     for addition in reversed(made[first:]):
         text = _without(document, text, addition)
     kept = list(made[:first])
-    created = _joined([addition for addition in made[first:] if addition.scope == scope])
+    created = _join([addition for addition in made[first:] if addition.scope == scope])
     for addition in made[first:]:
         if addition.scope != scope and not isinstance(document, Script | IgnoredFile):
-            changes = list(changes_to(_parsed(document, text), content_of(addition.changes)))
+            changes = list(changes_to(_parse(document, text), content_of(addition.changes)))
             new = _apply(document, document.file, text, changes)
             again = replace(addition, changes=changes, splices=splices_between(text, new))
             kept.append(replace(again, creates_file=again.creates_file or created.creates_file))
@@ -391,28 +391,28 @@ def _without(document: Document, text: str, addition: Addition) -> str:
         return "".join(kept) if before is None else before
     if before is not None:
         with contextlib.suppress(ValueError):  # what the user changed needs what was added
-            _parsed(document, before)
+            _parse(document, before)
             return before
-    changes = list(reverse_of(_parsed(document, text), addition.changes))
+    changes = list(reverse_of(_parse(document, text), addition.changes))
     return _apply(document, document.file, text, changes)
 
 
 def _present(document: JsonDocument | TomlDocument, file: SettingsFile) -> dict[str, Any]:
     try:
-        return _parsed(document, file.text)
+        return _parse(document, file.text)
     except ValueError as error:
         raise UnusableFile(f"{file.path} cannot be parsed: {error}.") from None
 
 
 def _apply(document: JsonDocument | TomlDocument, path: str, text: str, changes: list[Change]) -> str:
     """Return the text with the changes, and with nothing else changed in its data. Raises: UnusableFile."""
-    wanted = changed(_parsed(document, text), changes)
+    wanted = changed(_parse(document, text), changes)
     if isinstance(document, JsonDocument) and jsonc.is_blank(text):
         end = "" if not text.strip() or text.endswith("\n") else "\n"
         return f"{text if text.strip() else ''}{end}{to_json(wanted)}\n" if changes else text
     try:
         new = (jsonc.apply if isinstance(document, JsonDocument) else toml.apply)(text, changes)
-        is_right = _canonical(_parsed(document, new)) == _canonical(wanted)
+        is_right = _canonical(_parse(document, new)) == _canonical(wanted)
     except ValueError:
         is_right, new = False, ""
     if not is_right:
@@ -425,7 +425,7 @@ def _canonical(value: object) -> str:
     return json.dumps(value, sort_keys=True, default=repr)
 
 
-def _parsed(document: JsonDocument | TomlDocument, text: str) -> dict[str, Any]:
+def _parse(document: JsonDocument | TomlDocument, text: str) -> dict[str, Any]:
     if not isinstance(document, JsonDocument):
         return toml.parse(text)
     value = jsonc.parse(text).value

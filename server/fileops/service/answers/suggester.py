@@ -77,11 +77,11 @@ class Suggester(Struct, frozen=True, kw_only=True):
             edits = request.given or request.edits
             if self.settings.suggestions == "off":
                 return Suggested(error=_with_place(error, edits, content, check))
-            return self._suggested(request, error, edits, snapshot, content, check)
+            return self._suggest(request, error, edits, snapshot, content, check)
         except (FileOpsError, PathMoved, OutOfTime):
             return Suggested(error=error)
 
-    def _suggested(
+    def _suggest(
         self,
         request: EditRequest,
         error: FileOpsError,

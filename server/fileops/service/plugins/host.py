@@ -38,13 +38,13 @@ def main(memory_mb: int, timeout_s: float) -> None:
     while True:
         request = requests.get()
         _limit_cpu(timeout_s)
-        answer = json.dumps(_answered(json.loads(request))).encode("ascii")
+        answer = json.dumps(_answer(json.loads(request))).encode("ascii")
         if len(answer) > MAX_ANSWER_BYTES:
             answer = json.dumps({"failed": "its answer is too large"}).encode("ascii")
         _write(answers_fd, answer)
 
 
-def _answered(request: dict[str, Any]) -> dict[str, object]:
+def _answer(request: dict[str, Any]) -> dict[str, object]:
     """Return the result as `places` or `text`, an exception as `failed`, or the type of any other result as `odd`."""
     try:
         plugin = EntryPoint(request["name"], request["value"], request["group"]).load()

@@ -52,7 +52,7 @@ class PluginProcesses:
 
     def call(self, request: dict[str, object]) -> dict[str, Any]:
         """Call a plugin, see host.py. Raises: PluginFailed, if no answer came in time."""
-        return self._begin(self._idle_process() or self._started(), request).answer(self.timeout_s)
+        return self._begin(self._idle_process() or self._start(), request).answer(self.timeout_s)
 
     def begin(self, request: dict[str, object]) -> "PluginCall | None":
         """Begin a call that the caller must end; return None if no process is idle.
@@ -64,7 +64,7 @@ class PluginProcesses:
 
     def start(self) -> None:
         """Start another process, for `begin`. Raises: PluginFailed."""
-        self.give_back(self._started())
+        self.give_back(self._start())
 
     @property
     def n_processes(self) -> int:
@@ -113,7 +113,7 @@ class PluginProcesses:
                 self._forget(process)
         return None
 
-    def _started(self) -> "_Process":
+    def _start(self) -> "_Process":
         process = _Process(self.memory_mb, self.timeout_s)
         with self._lock:
             self._all.add(process)
@@ -218,7 +218,7 @@ class _Process:
 
     def send(self, request: bytes) -> None:
         """Send as much as the pipe takes at once. `answer` sends the rest. Raises: EOFError."""
-        self._unsent = self._written(memoryview(LENGTH.pack(len(request)) + request))
+        self._unsent = self._write(memoryview(LENGTH.pack(len(request)) + request))
 
     def answer(self, timeout_s: float) -> dict[str, Any]:
         """Raises: TimeoutError, EOFError."""
@@ -252,7 +252,7 @@ class _Process:
                     if key.fileobj is self._answers:
                         got += self._read()
                         continue
-                    self._unsent = self._written(self._unsent)
+                    self._unsent = self._write(self._unsent)
                     if not self._unsent:
                         selector.unregister(self._requests)
                 if len(got) >= LENGTH.size:
@@ -268,7 +268,7 @@ class _Process:
             raise EOFError
         return chunk
 
-    def _written(self, rest: memoryview) -> memoryview:
+    def _write(self, rest: memoryview) -> memoryview:
         """Write as much as possible, and return what is left to write."""
         try:
             return rest[os.write(self._requests.fileno(), rest) :]
