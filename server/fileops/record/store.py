@@ -561,10 +561,12 @@ class RecordStore:
         n_changed = 0
         with self.transaction():
             for entry_id in entry_ids:
-                entry = self.entry(entry_id)
-                if entry is not None and (changed := change(entry)) != entry:
-                    self.replace(changed)
-                    n_changed += 1
+                for seq, entry in self._read(
+                    _placed_entry_of, f"SELECT {_COLUMNS} FROM entry WHERE entry_id = ?", entry_id
+                ):
+                    if (changed := change(entry)) != entry:
+                        self._write(seq, changed)
+                        n_changed += 1
         return n_changed
 
     def _conditions(self, query: LogQuery, *, is_file: bool) -> tuple[str, list[object]]:
@@ -1128,6 +1130,10 @@ def _entry_of(row: tuple[Any, ...]) -> Entry:
     _, path, moved_from, moved_to, body = row
     entry = msgspec.msgpack.decode(body, type=Entry)
     return replace(entry, path=os.fsdecode(path), moved_from=_decoded(moved_from), moved_to=_decoded(moved_to))
+
+
+def _placed_entry_of(row: tuple[Any, ...]) -> tuple[float, Entry]:
+    return row[0], _entry_of(row)
 
 
 def _is_reverse(entry: Entry, other: Entry) -> bool:
