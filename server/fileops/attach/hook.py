@@ -58,7 +58,7 @@ AFTER_COMMANDS = {"PreToolUse", "BeforeTool", "PostToolUse", "AfterTool", "PostT
 AFTERWARDS = {"PostToolUse", "AfterTool", "UserPromptSubmit"}
 UNHEARD = {("opencode", "UserPromptSubmit")}  # its plugin cannot add anything to a prompt
 SHOWS_CHANGES = {"claude", "claude-plugin"}  # these hide what an MCP server's tool answers, but show a hook's message
-LAST_LINE = re.compile(r"[^\n]+ \+\d+ −\d+")  # of the text that says what our tools changed
+LAST_LINE = r"[^\n]+ \+\d+ −\d+"  # of the text that says what our tools changed; compiled only after these
 FORGETTING = {"clear", "compact"}  # sources of a SessionStart: the model no longer has what it read
 
 
@@ -170,7 +170,8 @@ def shown_change(host: str, event: dict[str, Any]) -> dict[str, Any] | None:
         text = item.get("text") if _is_object(item) else None
         if isinstance(text, str):
             lines = text.split("\n")
-            n_files = next((n for n, line in enumerate(reversed(lines)) if not LAST_LINE.fullmatch(line)), len(lines))
+            last = enumerate(reversed(lines))
+            n_files = next((n for n, line in last if not re.fullmatch(LAST_LINE, line)), len(lines))
             if n_files:
                 return {"systemMessage": "\n".join((*lines[-n_files:], *lines[:-n_files]))}
     output = items[0].get("text") if items and _is_object(items[0]) else None

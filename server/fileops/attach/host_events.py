@@ -47,7 +47,7 @@ _NEW = ("new_string", "newString", "new_str", "ReplacementContent")
 _CONTENT = ("content", "contents", "file_text", "CodeContent")
 _STEPS = ("edits", "replacements", "ReplacementChunks")
 _ALL = ("replace_all", "replaceAll", "AllowMultiple", "allow_multiple")
-_NUMBERED = re.compile(r"^(\d+): (.*)$")  # a line of opencode's read
+_NUMBERED = r"^(\d+): (.*)$"  # a line of opencode's read; not compiled for other hosts, which wait for each import
 
 
 def common_form(dialect: "Dialect", event: Mapping[str, Any]) -> Event:
@@ -189,7 +189,7 @@ def _shown(arguments: Mapping[str, Any], response: object) -> dict[str, Any]:
 
 def _shown_by_opencode(response: str) -> dict[str, Any]:
     body = response.partition("<content>\n")[2].rpartition("\n</content>")[0]
-    lines = [found for line in body.split("\n") if (found := _NUMBERED.match(line)) is not None]
+    lines = [found for line in body.split("\n") if (found := re.match(_NUMBERED, line)) is not None]
     if not lines:
         return {}
     return {"start": int(lines[0][1]), "n_lines": len(lines), "shown": "\n".join(line[2] for line in lines)}

@@ -5,14 +5,12 @@ the kernel's queue. A lock beside the socket admits one starter at a time, so fi
 """
 
 import errno
-import fcntl
 import os
 import select
 import socket
 import stat
 import struct
 import sys
-import termios
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -314,6 +312,9 @@ class _Patience:
 
 def n_readable_bytes(fd: int) -> int:
     """Return how many bytes can be read from a pipe, a socket or a terminal; 0 for others."""
+    import fcntl  # a hook, for which a host waits, needs neither
+    import termios
+
     try:
         return struct.unpack("i", fcntl.ioctl(fd, termios.FIONREAD, bytes(4)))[0]
     except OSError:
@@ -355,6 +356,8 @@ def listening_pid(connection: socket.socket) -> int | None:
 @contextmanager
 def try_lock(address: Address) -> Generator[bool]:
     """Try to take the lock that guards the socket's name. Raises: AttachRefused."""
+    import fcntl
+
     try:
         fd = os.open(address.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     except OSError as error:
@@ -411,6 +414,8 @@ def spawn_daemon(listening: socket.socket, address: Address, idle_s: float, opti
         f"{idle_s:g}",
         *options,
     ]
+    import fcntl
+
     child = os.fork()
     if child != 0:
         os.waitpid(child, 0)

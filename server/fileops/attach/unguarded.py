@@ -10,6 +10,7 @@ from contextlib import suppress
 from fileops.attach.callers import Caller
 
 KEPT_S = 86400.0
+MAX_NAME_BYTES = 100  # of a session; a file's name has twice as many characters
 
 
 def note_answer(caller: Caller) -> str | None:
@@ -44,11 +45,13 @@ def forget(caller: Caller) -> None:
 
 
 def _path_of(caller: Caller) -> str:
-    from hashlib import blake2b  # loads OpenSSL, which a hook before a call does not need
-
     base = os.environ.get("XDG_STATE_HOME") or os.path.join(os.path.expanduser("~"), ".local", "state")
-    name = blake2b(f"{caller.session_host}:{caller.own_id}".encode("utf-8", "surrogatepass"), digest_size=16)
-    return os.path.join(base, "fileops-server", "guarded", name.hexdigest())
+    name = f"{caller.session_host}:{caller.own_id}".encode("utf-8", "surrogatepass")
+    if len(name) > MAX_NAME_BYTES:
+        from hashlib import blake2b  # loads OpenSSL, for which a host would wait
+
+        name = blake2b(name, digest_size=16).digest()
+    return os.path.join(base, "fileops-server", "guarded", name.hex())
 
 
 def _write(path: str, text: str) -> None:
