@@ -134,6 +134,7 @@ def test_hook_of_gemini_and_opencode_refuses_in_their_form(host: str, before: st
         b"[" * 100_000,
         json.dumps({"hook_event_name": "PreToolUse"}).encode(),
         json.dumps({"hook_event_name": "PreToolUse", "tool_name": ["Edit"]}).encode(),
+        json.dumps({"hook_event_name": "FutureEvent", "session_id": "s"}).encode(),
         json.dumps({"hook_event_name": [], "session_id": "s"}).encode(),
         json.dumps({"hook_event_name": {}, "session_id": "s"}).encode(),
         b'{"hook_event_name": ' + b"1" * 5000 + b"}",

@@ -413,6 +413,35 @@ def test_hook_in_the_mode_companion_fails_open_without_a_daemon(here: Place, fil
     assert file.exists()
 
 
+def test_kill_of_the_daemon_in_the_middle_of_an_edit_lets_the_host_go_on(here: Place, file: Path) -> None:
+    """R-COMP-8"""
+    arguments = {"file_path": str(file), "old_string": "two", "new_string": "2"}
+    about = {"tool_name": "Edit", "tool_input": arguments, "tool_use_id": "t"}
+    event = {**OWN, "session_id": "c9", "cwd": str(file.parent), **about}
+    here.start()
+    assert companion_hook(here, {**event, "hook_event_name": "PreToolUse"}) is None
+    (daemon,) = here.daemons()
+    os.kill(daemon, signal.SIGKILL)
+    wait_until(lambda: here.daemons() == [])
+    file.write_text(file.read_text().replace("two", "2"))
+    assert companion_hook(here, {**event, "hook_event_name": "PostToolUse", "tool_response": {}}) is None
+    assert companion_hook(here, {**event, "hook_event_name": "PreToolUse"}) is None
+    assert here.daemons() == []
+
+
+def test_hung_daemon_lets_the_host_go_on(here: Place, file: Path) -> None:
+    """R-COMP-8"""
+    about = {"tool_name": "Edit", "tool_input": {"file_path": str(file), "old_string": "two", "new_string": "2"}}
+    event = {**OWN, "session_id": "c9", "cwd": str(file.parent), "hook_event_name": "PreToolUse", **about}
+    here.start()
+    (daemon,) = here.daemons()
+    os.kill(daemon, signal.SIGSTOP)
+    try:
+        assert companion_hook(here, event) is None
+    finally:
+        os.kill(daemon, signal.SIGCONT)
+
+
 def test_start_of_a_session_starts_a_daemon_and_no_other_hook_does(here: Place, file: Path) -> None:
     """R-COMP-7"""
     event = {**OWN, "session_id": "c9", "cwd": str(file.parent)}

@@ -19,6 +19,7 @@ from fileops.attach.callers import Caller, caller_of
 
 STDIN, STDOUT = 0, 1
 MAX_WAIT_S = 0.9  # the host's user waits, so a hook ends within a second
+MAX_NAME_CHARS = 100  # of an event, in a message
 MAX_INPUT_BYTES = 64 << 20  # a Write contains the whole file
 CHUNK_BYTES = 1 << 16
 
@@ -56,6 +57,7 @@ PREFIX = {
 EVENTS = {"PreToolUse", "BeforeTool"}
 AFTER_COMMANDS = {"PreToolUse", "BeforeTool", "PostToolUse", "AfterTool", "PostToolUseFailure"}  # and before
 AFTERWARDS = {"PostToolUse", "AfterTool", "UserPromptSubmit"}
+TURNS = {"SessionStart", "SessionEnd", "SubagentStop", "BeforeAgent", "AfterAgent", "Stop", "PostToolBatch"}
 UNHEARD = {("opencode", "UserPromptSubmit")}  # its plugin cannot add anything to a prompt
 SHOWS_CHANGES = {"claude", "claude-plugin"}  # these hide what an MCP server's tool answers, but show a hook's message
 LAST_LINE = r"[^\n]+ \+\d+ −\d+"  # of the text that says what our tools changed; compiled only after these
@@ -99,6 +101,8 @@ def _answer(
 
     _name_of(raw)
     event = host_events.common_form(caller.dialect, raw)
+    if isinstance(name := event.get("hook_event_name"), str) and name not in AFTER_COMMANDS | AFTERWARDS | TURNS:
+        raise Unusable(f"the event {name[:MAX_NAME_CHARS]} is unknown")
     if event.get("hook_event_name") in EVENTS and not isinstance(event.get("tool_name"), str):
         raise Unusable(f"the event {event['hook_event_name']} has no tool_name")
     refusing = mode == "tools" or (has_our_notebooks and _is_about_notebook(event))
