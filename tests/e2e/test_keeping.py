@@ -5,6 +5,7 @@ R-UI-3 (what is committed).
 """
 
 import asyncio
+import hashlib
 import os
 import subprocess
 from collections.abc import AsyncIterator
@@ -438,12 +439,16 @@ async def test_executable_bit_counts_as_kept_when_it_is_committed(daemon: Shared
 
     await set_bit(0o755)
     assert await kinds() == ["file", "changed"]
+    old_text = hashlib.sha1(b"blob %d\0%b" % (len(TEXT), TEXT.encode()), usedforsecurity=False).hexdigest()
+    _git(folder, "update-index", "--cacheinfo", f"100755,{old_text},a.txt")
+    _git(folder, "commit", "-q", "-m", "the bit alone")
+    assert await kinds() == ["changed"]
     _git(folder, "commit", "-q", "-a", "-m", "second")
     assert await kinds() == []
     await set_bit(0o644)
     await set_bit(0o755)
     assert await kinds() == []
-    _git(folder, "switch", "-q", "-c", "other", "HEAD~")
+    _git(folder, "switch", "-q", "-c", "other", "HEAD~2")
     await set_bit(0o755)
     assert await kinds() == ["file"]
 
