@@ -259,7 +259,9 @@ export class Daemon implements vscode.Disposable {
     } catch (error) {
       unwatched(error);
     }
-    void showStopped();
+    void showStopped().then(async wantsOne => {
+      if (wantsOne && this.#state === 'stopped') await this.start(); // else it is an old message
+    });
   }
 
   #checkProtocol(): void {

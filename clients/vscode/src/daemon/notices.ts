@@ -21,12 +21,12 @@ export async function showCrash(names: readonly string[], log: vscode.LogOutputC
   if (chosen === showLog) log.show();
 }
 
-/** Once for each stop by the user. */
-export async function showStopped(): Promise<void> {
+/** Once for each stop by the user. Returns whether they want another daemon. */
+export async function showStopped(): Promise<boolean> {
   const start = 'Start';
   const chosen = await vscode.window.showInformationMessage(
     'Fileops: the daemon was stopped. This window attaches to the next one, which an agent or you start.', start);
-  if (chosen === start) await vscode.commands.executeCommand('fileops.restart');
+  return chosen === start;
 }
 
 /** Says once that the daemon is private although a shared one was wanted; again only if it was shared meanwhile. */

@@ -19,3 +19,6 @@ export function inOneLine(text: string): string {
 export function clock(timestamp: number): string {
   return new Date(timestamp * 1000).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
 }
+
+/** As the text of a Markdown page. `appendText` would make its blanks unbreakable, and lines break inside of words. */
+export const inMarkdown = (text: string): string => text.replace(/[\\`*_{}[\]()#+\-!~<>&|$]/g, '\\$&');

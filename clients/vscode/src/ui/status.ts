@@ -10,7 +10,7 @@ import type { Daemon } from '../daemon/daemon';
 import { INSTALL_COMMAND } from '../daemon/locate';
 import type { WatcherHealthParams } from '../protocol';
 import type { Reviews } from '../review/queue';
-import { literally } from './labels';
+import { inMarkdown, literally } from './labels';
 
 interface Item extends vscode.QuickPickItem {
   act(): unknown;
@@ -55,9 +55,7 @@ export class Status implements vscode.Disposable {
     const [text, sentence, color] = this.#say();
     this.#item.text = text;
     this.#item.backgroundColor = color ? new vscode.ThemeColor(`statusBarItem.${color}Background`) : undefined;
-    const tooltip = new vscode.MarkdownString(undefined, true);
-    tooltip.appendText([sentence, ...this.#facts()].join('\n'));
-    this.#item.tooltip = tooltip;
+    this.#item.tooltip = new vscode.MarkdownString([sentence, ...this.#facts()].map(inMarkdown).join('\n\n'));
     this.#item.accessibilityInformation = { label: `Fileops: ${sentence}` };
   }
 
