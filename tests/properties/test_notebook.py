@@ -257,7 +257,7 @@ def _require_lawful(data: bytes, edit: CellEdit, planned: CellsPlan) -> bytes:
 
 
 def _require_same_places(carried: Notebook, scanned: Notebook) -> None:
-    """Require that the places which were carried over a step are those of a scan of the result (R-NB-36)."""
+    """Require that the places which were carried over a step are those of a scan of the result."""
     assert [_place(cell) for cell in carried.cells] == [_place(cell) for cell in scanned.cells]
     assert (carried.data, carried.members) == (scanned.data, scanned.members)
     assert (carried.cells_start, carried.cells_end) == (scanned.cells_start, scanned.cells_end)
