@@ -49,7 +49,7 @@ async def main() -> None:
             assert result.ok, result.output
         (other / "text.txt").write_text(text.read_text())
         nvim = neovim("new", Path(folder))
-        attached = {"cmd": [sys.executable, "-m", "fileops"], "server": {"ask": "never"}}
+        attached: dict[str, object] = {"cmd": [sys.executable, "-m", "fileops"], "server": {"ask": "never"}}
         with (
             terminal(nvim, project, *_settings(attached), "text.txt", name="with") as marked,
             terminal(nvim, other, *_settings({"autostart": False}), "text.txt", name="without") as plain,
