@@ -1216,13 +1216,14 @@ class FileOpsClient(Requests):
         """
         return self._portal.call(self._async.record_item(id))
 
-    def blame(self, file_path: FilePath) -> tuple[BlamedLines, ...]:
+    def blame(self, file_path: FilePath, *, cells: bool = False) -> tuple[BlamedLines, ...]:
         """Return who wrote each line of the current content, top to bottom, in runs of lines.
 
         Args:
             file_path: absolute.
+            cells: of a notebook, the lines of its sources, as a read by cells numbers them.
         """
-        return self._portal.call(self._async.blame(file_path))
+        return self._portal.call(self._async.blame(file_path, cells=cells))
 
     def unkept(
         self,

@@ -197,6 +197,8 @@ class BlamedLines(Value):
     """The entry; null if the lines are older than the record."""
     time: float | None = None
     """When they were changed, in seconds since the epoch; null if they are older than the record."""
+    cell_id: str | None = None
+    """Of a notebook that is blamed by cells: the cell whose source has these lines."""
 
 
 @value
@@ -221,6 +223,20 @@ class CallStats(Value):
     """Durations by method."""
     errors: ErrorStats
     """The errors among all calls."""
+
+
+@value
+class CellPlace(Value):
+    """A change of a cell, for a list."""
+
+    kind: Literal["clear_outputs", "delete", "edit", "insert", "move", "source", "type"]
+    """What happened to the cell."""
+    cell_id: str
+    """The name of the cell after it; of all cells together empty."""
+    index: int
+    """Its 0-based index after it; of a deleted one, before it; of all cells together -1."""
+    cell_type: Literal["code", "markdown", "raw"]
+    """Its type after it."""
 
 
 @value
@@ -613,6 +629,8 @@ class HistoryEntry(Value):
     """The change set that contains it; absent without one."""
     rebased: RebasedEntry | None = None
     """What others had changed; absent if nothing."""
+    cells: tuple[CellPlace, ...] = ()
+    """For an edit of a notebook by cells: what each step did."""
 
 
 @value
@@ -849,6 +867,10 @@ class RecordEntry(Value):
     """The rewind that made it."""
     kept: bool
     """Whether a person has accepted the change."""
+    cells: tuple[CellPlace, ...] = ()
+    """In `fileops/log` and `fileops/entry`, for a notebook before and after: the cells that differ."""
+    other_change: Literal["form only", "outputs only"] | None = None
+    """There, for a notebook whose cells have the same sources, types and order: what differs."""
 
 
 @value

@@ -17,10 +17,10 @@ async def log(service: "FileOps", params: wire.LogParams) -> wire.LogResult:
     of = None if params.session_id is None else service.names.resolve(params.session_id)
     query = wire.log_query(params, session_id=of)
     try:
-        entries, more = await service.history.log(query, params.file_path, params.root)
+        entries, compared, more = await service.history.log(query, params.file_path, params.root)
     except RecordRefused as fault:
         raise InvalidParams(str(fault)) from None
-    return wire.log_result(entries, more=more)
+    return wire.log_result(entries, compared, more=more)
 
 
 async def entry(service: "FileOps", params: wire.EntryParams) -> wire.EntryResult:
@@ -28,13 +28,14 @@ async def entry(service: "FileOps", params: wire.EntryParams) -> wire.EntryResul
         shown = await service.history.entry(params.entry_id)
     except RecordRefused as fault:
         raise InvalidParams(str(fault), ".entry_id") from None
+    compared = shown.compared
     return wire.EntryResult(
-        entry=wire.entry_view(shown.entry),
+        entry=wire.entry_view(shown.entry, compared),
         diff=shown.diff,
         before_text=shown.before_text,
         after_text=shown.after_text,
-        cells=cell_ui_extras(shown.cells, shown.entry.path) or UNSET,
-        other_change=UNSET if shown.other_change is None else shown.other_change,
+        cells=UNSET if isinstance(compared, str) else cell_ui_extras(compared, shown.entry.path) or UNSET,
+        other_change=compared if isinstance(compared, str) else UNSET,
     )
 
 

@@ -16,7 +16,8 @@ T = TypeVar("T")
 
 
 async def blame(service: "FileOps", params: wire.BlameParams) -> wire.BlameResult:
-    return wire.BlameResult(lines=await _checked(service.history.blame(params.file_path), ".file_path"))
+    lines = service.history.blame(params.file_path, by_cells=params.cells)
+    return wire.BlameResult(lines=await _checked(lines, ".file_path"))
 
 
 async def unkept(service: "FileOps", params: wire.UnkeptParams) -> UnkeptResult:

@@ -8,6 +8,7 @@ from typing import Literal
 from msgspec import Struct
 
 from fileops.model.edits import Splice
+from fileops.model.notebooks import CellPlace
 from fileops.model.sessions import SessionName
 
 EditKind = Literal["modify", "create", "delete"]
@@ -22,7 +23,8 @@ class AppliedEdit(Struct, frozen=True, kw_only=True):
     one, as the record has it; None in a row. n_foreign_hunks: changes of others since the
     session's read over which the edit was rebased; changed_by: who made them, None if there were none. set_id: of the
     change set that it is a part of. renamed_from: the canonical path that the file had before; `path` is the new one.
-    mode: permission bits that a file had before it was deleted, or before the edit changed them.
+    mode: permission bits that a file had before it was deleted, or before the edit changed them. cells: of a notebook
+    that was changed by cells.
     """
 
     edit_id: str
@@ -46,3 +48,4 @@ class AppliedEdit(Struct, frozen=True, kw_only=True):
     renamed_from: str | None = None
     mode: int | None = None
     is_undo: bool = False
+    cells: tuple[CellPlace, ...] = ()

@@ -109,6 +109,27 @@ class CellChange(Struct, frozen=True, kw_only=True):
     shifts_places: bool = False
 
 
+# How the cells of two versions differ, or what else does; empty if one of them is no notebook.
+Compared = tuple[CellChange, ...] | OtherChange
+
+
+class CellPlace(Struct, frozen=True, kw_only=True, gc=False):
+    """A change of a cell, for a list."""
+
+    kind: CellEditKind
+    """What happened to the cell."""
+    cell_id: str
+    """The name of the cell after it; of all cells together empty."""
+    index: int
+    """Its 0-based index after it; of a deleted one, before it; of all cells together -1."""
+    cell_type: CellType
+    """Its type after it."""
+
+
+def place_of(change: CellChange) -> CellPlace:
+    return CellPlace(kind=change.kind, cell_id=change.cell_id, index=change.index, cell_type=change.cell_type)
+
+
 class OutputView(Struct, frozen=True, kw_only=True):
     """An output of a cell, summed up."""
 

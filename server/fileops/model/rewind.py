@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from fileops.model.edits import Change, LineRange, Splice
 from fileops.model.errors import FileOpsError
@@ -341,6 +341,8 @@ class BlamedLines(Struct, frozen=True, kw_only=True):
     """The entry; null if the lines are older than the record."""
     time: float | None
     """When they were changed, in seconds since the epoch; null if they are older than the record."""
+    cell_id: str | UnsetType = UNSET
+    """Of a notebook that is blamed by cells: the cell whose source has these lines."""
 
 
 # --- what has an id in the record -----------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from fileops.model.edits import Splice
 from fileops.model.history import AppliedEdit, EditKind
+from fileops.model.notebooks import CellEditKind, CellPlace, CellType
 from fileops.model.record import KeptEdit
 from fileops.model.sessions import SessionName
 
@@ -41,6 +42,7 @@ class _Record(Struct, frozen=True, array_like=True):
     renamed_from: bytes | None = None
     mode: int | None = None
     is_undo: bool = False
+    cells: list[tuple[CellEditKind, str, int, CellType]] = []
 
 
 _DECODER = msgspec.msgpack.Decoder(_Record)
@@ -79,6 +81,7 @@ def _record_of(edit: AppliedEdit) -> _Record:
         renamed_from=None if edit.renamed_from is None else edit.renamed_from.encode("utf-8", "surrogatepass"),
         mode=edit.mode,
         is_undo=edit.is_undo,
+        cells=[(cell.kind, cell.cell_id, cell.index, cell.cell_type) for cell in edit.cells],
     )
 
 
@@ -117,6 +120,10 @@ def _edit_of(record: _Record) -> AppliedEdit:
         renamed_from=None if record.renamed_from is None else record.renamed_from.decode("utf-8", "surrogatepass"),
         mode=record.mode,
         is_undo=record.is_undo,
+        cells=tuple(
+            CellPlace(kind=kind, cell_id=cell_id, index=index, cell_type=cell_type)
+            for kind, cell_id, index, cell_type in record.cells
+        ),
     )
 
 

@@ -7,6 +7,7 @@ from fileops.model.commits import Commit
 from fileops.model.edits import Change, Splice
 from fileops.model.files import Snapshot
 from fileops.model.history import AppliedEdit, EditKind
+from fileops.model.notebooks import place_of
 
 MAX_SUMMARY_CHARS = 80
 
@@ -36,6 +37,7 @@ def applied_edit(commit: Commit) -> AppliedEdit:
         changed_by=None if plan.rebased is None else plan.rebased.changed_by,
         set_id=commit.set_id,
         renamed_from=None if after.path == before.path else before.path,
+        cells=tuple(map(place_of, plan.cells)),
         mode=before.stamp.mode & 0o7777 if has_mode and before.stamp is not None else None,
     )
 

@@ -97,16 +97,21 @@ def _lines_of_cell(cell: CellUiExtra, changes: Sequence[ReviewChange]) -> Iterat
     of_cell = [change for change in changes if change.cell_id == cell.cell_id]
     of_several = [change for change in changes if change.cell_id is None]
     change_id = next((change.id for change in (*of_cell, *of_several)), None)
-    done = "" if cell.kind in {"edit", "source"} else f" · {_DONE[cell.kind]}"
-    removed = f" · {counted(cell.outputs_removed, 'output')} removed" if cell.outputs_removed else ""
-    name = f"cell {cell.cell_id} · {cell.cell_type} · index {cell.index}" if cell.cell_id else "all code cells"
-    yield DiffLine("@", visible(f"{name}{done}{removed}"), change_id)
+    yield DiffLine("@", cell_heading(cell), change_id)
     for hunk in cell.hunks:
         old_line, new_line = hunk.old_start, hunk.new_start
         for line in hunk.lines:
             number = old_line if line.kind == "-" else new_line
             yield DiffLine(line.kind, visible(line.text), None if line.kind == " " else change_id, number)
             old_line, new_line = old_line + (line.kind != "+"), new_line + (line.kind != "-")
+
+
+def cell_heading(cell: CellUiExtra) -> str:
+    """Returns the line above the changes of a cell."""
+    done = "" if cell.kind in {"edit", "source"} else f" · {_DONE[cell.kind]}"
+    removed = f" · {counted(cell.outputs_removed, 'output')} removed" if cell.outputs_removed else ""
+    name = f"cell {cell.cell_id} · {cell.cell_type} · index {cell.index}" if cell.cell_id else "all code cells"
+    return visible(f"{name}{done}{removed}")
 
 
 _DONE = {

@@ -5,11 +5,13 @@ on stdout. Errors and notes are on stderr.
 """
 
 import argparse
+import json
 import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any, Literal, TypedDict, cast
 
 import msgspec
@@ -51,19 +53,22 @@ from fileops.terminal.record_arguments import (
 from fileops.terminal.record_lines import (
     author_name,
     blame_lines,
+    cell_lines,
     change_lines,
     detail_lines,
     diff_lines,
     entry_line,
     files_of,
     group_lines,
+    reversed_cells,
     reversed_diff,
     rewind_lines,
+    shown_path,
     turn_line,
     unshown_lines,
     when,
 )
-from fileops.terminal.renames import shown_files
+from fileops.terminal.renames import ShownFile, shown_files
 from fileops_client.author import AuthorKind
 from fileops_client.errors import ResponseError
 from fileops_client.requests.files import uri_of
@@ -338,7 +343,16 @@ async def _item(client: CommandClient, options: argparse.Namespace) -> int:
         answer["truncated"] = True
         lines.append([(more, "warning")])
     lines.append(plain(""))
-    lines += diff_lines(item.diff, folder, width_for_person())
+    change = None
+    if item.entry is not None and _is_notebook(item.entry.path):
+        change = await client.entry(item.entry.entry_id)
+    if change is not None and (change.cells or change.other_change is not None):
+        answer["cells"], answer["other_change"] = change.cells, change.other_change
+        if change.other_change is not None:
+            lines.append(plain(f"The cells are the same: {change.other_change}."))
+        lines += cell_lines(change.cells, folder, width_for_person())
+    else:
+        lines += diff_lines(item.diff, folder, width_for_person())
     return _print(options, {**answer, "diff": item.diff}, lines) or (LEFT if item.truncated else 0)
 
 
@@ -380,8 +394,11 @@ def _print_diff(options: argparse.Namespace, preview: Rewind | None, otherwise: 
     }
     if is_cut:
         answer["truncated"] = True
-    shown = "".join(reversed_diff(file.diff) for file in shown_files(files))
-    lines = [*diff_lines(shown, os.getcwd(), width_for_person()), *unshown_lines(conflicts, os.getcwd())]
+    lines: list[Line] = []
+    for file in shown_files(files):
+        reverse = replace(file, diff=reversed_diff(file.diff), cells=reversed_cells(file.cells))
+        lines += _changes_of(reverse, width_for_person())
+    lines += unshown_lines(conflicts, os.getcwd())
     return _print(options, answer, lines, otherwise)
 
 
@@ -417,19 +434,35 @@ async def _blame(client: CommandClient, options: argparse.Namespace) -> int:
         raise NothingDone(f"{visible(options.path)}: The file does not exist. {meant}".rstrip())
     if is_folder(path):
         raise NothingDone(f"{visible(options.path)} is a folder. Name one of its files.")
-    parts = await client.blame(path)
+    parts = await client.blame(path, cells=_is_notebook(path))
     reading = await client.read(path, raw=True)  # unsaved text in an editor counts
     await client.close_session(client.own_session_id)  # else editors show it as an agent that read the file
     text = reading.details.get("text")
     if text is None:
         raise NothingDone(reading.error.message if reading.error is not None else "The file cannot be read.")
     texts = _with_letters(path, text).split("\n")
+    if any(part.cell_id is not None for part in parts):
+        texts = _lines_of_sources(text)
     texts += [""] * (sum(part.n_lines for part in parts) - len(texts))  # the file has changed since
     lines = [
         {**msgspec.to_builtins(part), "text": "\n".join(texts[part.first_line - 1 :][: part.n_lines])} for part in parts
     ]
     shown = blame_lines(parts, [text.removesuffix("\r") for text in texts])
     return _print(options, {"path": path, "lines": lines}, shown)
+
+
+def _is_notebook(path: str) -> bool:
+    return path.lower().endswith(".ipynb")
+
+
+def _lines_of_sources(text: str) -> list[str]:
+    """The lines of all sources of a notebook. None if it has changed meanwhile, and is no notebook any more."""
+    try:
+        cells: list[dict[str, Any]] = json.loads(text.removeprefix("\ufeff"))["cells"]
+        sources = ["".join(cell["source"]) for cell in cells]
+    except (ValueError, LookupError, TypeError):
+        return []
+    return [line for source in sources if source for line in source.split("\n")]
 
 
 def _with_letters(path: str, text: str) -> str:
@@ -616,7 +649,16 @@ def _asked(question: str) -> str:
 
 def _diffs(rewind: Rewind) -> list[Line]:
     width = width_for_person()
-    return [line for file in shown_files(rewind.files) for line in diff_lines(file.diff, os.getcwd(), width)]
+    return [line for file in shown_files(rewind.files) for line in _changes_of(file, width)]
+
+
+def _changes_of(file: ShownFile, width: int | None) -> Iterator[Line]:
+    """The changes of a file: of a notebook, by cells."""
+    if not file.cells:
+        yield from diff_lines(file.diff, os.getcwd(), width)
+        return
+    yield [(shown_path(file.path, os.getcwd()), "name")]
+    yield from cell_lines(file.cells, os.getcwd(), width)
 
 
 def _print_rewind(

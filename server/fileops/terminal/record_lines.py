@@ -4,23 +4,26 @@ import os
 import re
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from fileops.core.presentation.phrases import counted, lines_named
-from fileops.terminal.lines import visible
+from fileops.terminal.lines import cell_heading, visible
 from fileops.terminal.log_groups import Group, GroupedFile, grouped_files
 from fileops.terminal.page import COLUMN, Line, cells, plain
 from fileops.terminal.renames import shown_files
 from fileops.terminal.words import LinePart, changed_words, shortened
 from fileops_client.author import Author
 from fileops_client.rewind import Rewind
-from fileops_client.values import BlamedLines, RecordEntry, Review, RewindConflict, Turn, Unkept
+from fileops_client.values import BlamedLines, CellUiExtra, RecordEntry, Review, RewindConflict, Turn, Unkept
 
 YOU = "You"  # the person, in any editor or terminal
+MAX_SHOWN_CELLS = 3  # in one line of a list
 SHOWN_ID_CHARS = 10  # a letter, "-" and 8 digits: rarely repeated among a million entries
 _LETTERS = {"create": "A", "modify": "M", "delete": "D", "mode": "X"}
 _STYLES = {"+": "added", "-": "removed"}
 _HUNK = re.compile(r"@@ -(?P<old>(\d+)(?:,(\d+))?) \+(?P<new>(\d+)(?:,(\d+))?) @@")
 _BEFORE_NAMES = ("--- ", "+++ ", "rename from ", "rename to ")
+_HEADS = re.compile(r"\A--- .*\n\+\+\+ .*\n")
 _MARK = "\ufeff"
 _LEFT = {
     "overlaps": "others changed the same text since",
@@ -41,6 +44,7 @@ def entry_line(entry: RecordEntry, folder: str) -> Line:
         line += [*_size_columns(entry.added, entry.removed)]
     elif entry.content != "kept":
         line.append((f"  ({entry.content.replace('_', ' ')})", "faint"))
+    line += _cells_of((entry,))
     if entry.moved_to is not None:
         line.append((f"  to {shown_path(entry.moved_to, folder)}", "plain"))
     if entry.undoes or entry.rewind_id is not None:
@@ -99,9 +103,22 @@ def _file_line(file: GroupedFile, folder: str) -> Line:
         line.append((f"  ({file.without_content.replace('_', ' ')})", "faint"))
     elif file.letter != "X" and not file.is_rename_only:  # what changed with a rename is not counted
         line += [*_size_columns(file.added, file.removed)]
+    line += _cells_of(file.entries)
     if all(entry.undone_by is not None for entry in file.entries):
         line.append((" (undone)", "faint"))
     return line
+
+
+def _cells_of(entries: Sequence[RecordEntry]) -> Line:
+    """Which cells of a notebook the entries changed, or that they changed none."""
+    names = [cell.cell_id for entry in entries for cell in entry.cells]
+    if not names:
+        others = {entry.other_change for entry in entries}
+        (other,) = others if len(others) == 1 else (None,)
+        return [(f"  ({other})", "faint")] if other is not None else []
+    shown = list(dict.fromkeys(visible(name) if name else "all code cells" for name in names))
+    more = f" and {len(shown) - MAX_SHOWN_CELLS} more" if len(shown) > MAX_SHOWN_CELLS else ""
+    return [(f"  (cell{'s' if len(shown) > 1 else ''} {', '.join(shown[:MAX_SHOWN_CELLS])}{more})", "faint")]
 
 
 def _size(added: int, removed: int) -> Line:
@@ -371,13 +388,33 @@ def _without_line_ends(body: list[str]) -> list[str]:
     return body if texts["-"] & texts["+"] else [line.removesuffix("\r") for line in body]
 
 
+def cell_lines(cells: Sequence[CellUiExtra], folder: str, width: int | None) -> Iterator[Line]:
+    """How cells of a notebook changed: the name of each, and the diff of its source. Args: width: see diff_lines."""
+    for cell in cells:
+        yield [(cell_heading(cell), "name")]
+        yield from diff_lines(_HEADS.sub("", cell.diff), folder, width)
+
+
+def reversed_cells(cells: Sequence[CellUiExtra]) -> list[CellUiExtra]:
+    """The changes that the reverse makes."""
+    reverses: list[CellUiExtra] = []
+    for cell in cells:
+        kind = "delete" if cell.kind == "insert" else "insert" if cell.kind == "delete" else cell.kind
+        reverses.append(replace(cell, kind=kind, diff=reversed_diff(cell.diff)))
+    return reverses
+
+
 def blame_lines(lines: Sequence[BlamedLines], texts: Sequence[str]) -> Iterator[Line]:
     """Each line of a file, preceded by its author. texts: the lines of the file."""
     authors = [
         (short_id(part.entry_id or ""), "" if part.by is None else author_name(part.by), part.time) for part in lines
     ]
     width = max((len(label) for _, label, _ in authors), default=0)
+    cell_id = None
     for part, (entry_id, label, changed_at) in zip(lines, authors, strict=True):
+        if part.cell_id is not None and part.cell_id != cell_id:
+            cell_id = part.cell_id
+            yield [(visible(f"cell {cell_id}"), "name")]
         for number in range(part.first_line, part.first_line + part.n_lines):
             moment = "" if changed_at is None else when(changed_at)
             yield [

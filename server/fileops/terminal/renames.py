@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher, unified_diff
 
-from fileops_client.values import RewoundFile
+from fileops_client.values import CellUiExtra, RewoundFile
 
 LEAST_SIMILAR = 0.5  # of the lines, as for git diff
 MAX_COMPARED = 400  # pairs of files that are not equal
@@ -12,7 +12,10 @@ MAX_COMPARED = 400  # pairs of files that are not equal
 
 @dataclass(frozen=True, kw_only=True)
 class ShownFile:
-    """A file as people see it. moved_from: its other name. diff: unified, without the lines of a rename alone."""
+    """A file as people see it. moved_from: its other name. diff: unified, without the lines of a rename alone.
+
+    cells: of a notebook, its changes by cells, which are shown instead.
+    """
 
     path: str
     moved_from: str | None = None
@@ -20,6 +23,7 @@ class ShownFile:
     removed: int
     outcome: str
     diff: str
+    cells: Sequence[CellUiExtra] = ()
 
 
 def shown_files(files: Sequence[RewoundFile]) -> list[ShownFile]:
@@ -83,7 +87,12 @@ def _name(file: RewoundFile) -> str:
 
 def _shown(file: RewoundFile) -> ShownFile:
     return ShownFile(
-        path=file.file_path, added=file.added, removed=file.removed, outcome=file.outcome, diff=file.ui_extra.diff
+        path=file.file_path,
+        added=file.added,
+        removed=file.removed,
+        outcome=file.outcome,
+        diff=file.ui_extra.diff,
+        cells=file.ui_extra.cells,
     )
 
 

@@ -109,6 +109,7 @@ def _history_entry(edit: AppliedEdit) -> wire.HistoryEntry:
         undone_by=edit.undone_by,
         undoes=list(edit.undoes),
         set_id=msgspec.UNSET if edit.set_id is None else edit.set_id,
+        cells=list(edit.cells) or msgspec.UNSET,
         rebased=msgspec.UNSET
         if edit.changed_by is None
         else {

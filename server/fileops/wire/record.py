@@ -1,10 +1,10 @@
 """Wire types of the record: fileops/log, fileops/entry, fileops/recordStatus and fileops/didRecord."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from fileops.model.notebooks import OtherChange
+from fileops.model.notebooks import CellPlace, Compared, OtherChange, place_of
 from fileops.model.record import (
     By,
     ByKind,
@@ -112,6 +112,10 @@ class RecordEntry(msgspec.Struct, frozen=True, kw_only=True):
     """The rewind that made it."""
     kept: bool
     """Whether a person has accepted the change."""
+    cells: list[CellPlace] | msgspec.UnsetType = msgspec.UNSET
+    """In `fileops/log` and `fileops/entry`, for a notebook before and after: the cells that differ."""
+    other_change: OtherChange | msgspec.UnsetType = msgspec.UNSET
+    """There, for a notebook whose cells have the same sources, types and order: what differs."""
 
 
 class LogResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -169,14 +173,25 @@ def log_query(params: LogParams, *, session_id: SessionName | None) -> LogQuery:
     )
 
 
-def entry_view(entry: Entry) -> RecordEntry:
-    fields = {name: getattr(entry, name) for name in RecordEntry.__struct_fields__ if name != "undoable"}
-    return RecordEntry(**fields, undoable=entry.is_undoable)
+_NOT_OF_ENTRY = {"undoable", "cells", "other_change"}
+
+
+def entry_view(entry: Entry, compared: Compared = ()) -> RecordEntry:
+    """Args: compared: how the cells of a notebook differ."""
+    fields = {name: getattr(entry, name) for name in RecordEntry.__struct_fields__ if name not in _NOT_OF_ENTRY}
+    has_cells = isinstance(compared, tuple)
+    return RecordEntry(
+        **fields,
+        undoable=entry.is_undoable,
+        cells=(list(map(place_of, compared)) or msgspec.UNSET) if has_cells else msgspec.UNSET,
+        other_change=msgspec.UNSET if has_cells else compared,
+    )
 
 
 def did_record(entries: Iterable[Entry], n_more: int) -> DidRecordParams:
     return DidRecordParams(entries=list(map(entry_view, entries)), n_more=n_more)
 
 
-def log_result(entries: Iterable[Entry], *, more: bool) -> LogResult:
-    return LogResult(entries=list(map(entry_view, entries)), more=more)
+def log_result(entries: Iterable[Entry], compared: Mapping[str, Compared], *, more: bool) -> LogResult:
+    """Args: compared: of notebooks, by entry."""
+    return LogResult(entries=[entry_view(entry, compared.get(entry.entry_id, ())) for entry in entries], more=more)

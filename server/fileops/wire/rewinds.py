@@ -82,6 +82,8 @@ class BlameParams(Params, frozen=True, kw_only=True):
 
     file_path: str
     """Absolute path of the file."""
+    cells: bool = False
+    """For a notebook: the lines of all sources, numbered as in a read by cells, not those of the JSON."""
 
 
 class BlameResult(msgspec.Struct, frozen=True, kw_only=True):

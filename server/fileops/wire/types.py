@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Meta
 
 from fileops.model.edits import Hunk, Operation
-from fileops.model.notebooks import CellEditKind, CellType, OutputsMode
+from fileops.model.notebooks import CellEditKind, CellPlace, CellType, OutputsMode
 from fileops.model.results import TrackedFile
 from fileops.model.review import SessionInfo
 from fileops.model.settings import Ask, AtLeastOne
@@ -350,6 +350,8 @@ class HistoryEntry(msgspec.Struct, frozen=True, kw_only=True):
     """The change set that contains it; absent without one."""
     rebased: JsonObject | msgspec.UnsetType = msgspec.UNSET
     """What others had changed; absent if nothing."""
+    cells: list[CellPlace] | msgspec.UnsetType = msgspec.UNSET
+    """For an edit of a notebook by cells: what each step did."""
 
 
 class HistoryResult(msgspec.Struct, frozen=True, kw_only=True):

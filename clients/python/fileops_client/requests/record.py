@@ -1,7 +1,7 @@
 """Requests about the record: who changed what, and rewinds."""
 
 from collections.abc import Iterable
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -87,13 +87,15 @@ class RecordRequests(Sender):
         """
         return msgspec.convert(await self.request("fileops/recordItem", {"id": id}), RecordItem)
 
-    async def blame(self, file_path: FilePath) -> tuple[BlamedLines, ...]:
+    async def blame(self, file_path: FilePath, *, cells: bool = False) -> tuple[BlamedLines, ...]:
         """Return who wrote each line of the current content, top to bottom, in runs of lines.
 
         Args:
             file_path: absolute.
+            cells: of a notebook, the lines of its sources, as a read by cells numbers them.
         """
-        answer = await self.request("fileops/blame", {"file_path": path_of(file_path)})
+        params: dict[str, Any] = {"file_path": path_of(file_path), **({"cells": True} if cells else {})}
+        answer = await self.request("fileops/blame", params)
         return msgspec.convert(answer["lines"], tuple[BlamedLines, ...])
 
     async def unkept(

@@ -257,6 +257,8 @@ export interface BlameParams {
   partialResultToken?: string | number | null;
   /** Absolute path of the file. */
   file_path: string;
+  /** For a notebook: the lines of all sources, numbered as in a read by cells, not those of the JSON. */
+  cells?: boolean;
 }
 /** The authors of the current content, or of the unsaved document. */
 export interface BlameResult {
@@ -275,6 +277,8 @@ export interface BlamedLines {
   entry_id: string | null;
   /** When they were changed, in seconds since the epoch; null if they are older than the record. */
   time: number | null;
+  /** Of a notebook that is blamed by cells: the cell whose source has these lines. */
+  cell_id?: string;
 }
 /** A program that a session ran. */
 export interface ByCommand {
@@ -334,6 +338,17 @@ export interface CalledTool {
 export interface CancelParams {
   /** The id of the request. */
   id: string | number;
+}
+/** A change of a cell, for a list. */
+export interface CellPlace {
+  /** What happened to the cell. */
+  kind: 'clear_outputs' | 'delete' | 'edit' | 'insert' | 'move' | 'source' | 'type';
+  /** The name of the cell after it; of all cells together empty. */
+  cell_id: string;
+  /** Its 0-based index after it; of a deleted one, before it; of all cells together -1. */
+  index: number;
+  /** Its type after it. */
+  cell_type: 'code' | 'markdown' | 'raw';
 }
 /** One change of a cell of a notebook, applied to the result of the previous ones. */
 export interface CellStep {
@@ -1548,6 +1563,8 @@ export interface HistoryEntry {
   set_id?: string;
   /** What others had changed; absent if nothing. */
   rebased?: RebasedEntry;
+  /** For an edit of a notebook by cells: what each step did. */
+  cells?: CellPlace[];
 }
 /** Asks for the applied edits, newest first. */
 export interface HistoryParams {
@@ -2272,6 +2289,10 @@ export interface RecordEntry {
   rewind_id: string | null;
   /** Whether a person has accepted the change. */
   kept: boolean;
+  /** In `fileops/log` and `fileops/entry`, for a notebook before and after: the cells that differ. */
+  cells?: CellPlace[];
+  /** There, for a notebook whose cells have the same sources, types and order: what differs. */
+  other_change?: 'form only' | 'outputs only';
 }
 /** Asks what an id of the record stands for. */
 export interface RecordItemParams {

@@ -9,7 +9,7 @@ from difflib import SequenceMatcher
 
 from fileops.core.notebook.cells import Cell, Notebook, is_notebook_path, parse
 from fileops.model.errors import NotebookInvalid
-from fileops.model.notebooks import CellChange, CellEditKind, OtherChange
+from fileops.model.notebooks import CellChange, CellEditKind, Compared
 
 _MAX_COMPARED = 2_000  # cells without ids that are aligned; beyond this, by their places
 
@@ -46,7 +46,7 @@ def changes_of_contents(path: str, before: bytes, after: bytes) -> tuple[CellCha
     return differences if isinstance(differences, tuple) else ()
 
 
-def compared(path: str, before: bytes | None, after: bytes | None) -> tuple[CellChange, ...] | OtherChange:
+def compared(path: str, before: bytes | None, after: bytes | None) -> Compared:
     """Return how the cells of a file differ, or what else does; no changes if it is no notebook on both sides."""
     if before is None or after is None or not is_notebook_path(path):
         return ()

@@ -101,6 +101,11 @@ def lines_of_cell(notebook: Notebook, name: str) -> tuple[int, int]:
     return lines.start, lines.end
 
 
+def lines_of_cells(notebook: Notebook) -> list[tuple[str, int, int]]:
+    """Return of each cell its name, and the first and the last number of its lines."""
+    return [(lines.cell.name, lines.start, lines.end) for lines in _numbered_lines(notebook)]
+
+
 def _numbered_lines(notebook: Notebook) -> list[_Lines]:
     texts = [_source_lines(cell) for cell in notebook.cells]
     ends = list(accumulate(map(len, texts)))

@@ -4,7 +4,8 @@ An agent sees and undoes only its own changes, a person those of all authors. Be
 do the work. What undos and the record need is loaded when it is first used.
 """
 
-from collections.abc import Callable, Iterator
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from functools import partial
 from itertools import islice, takewhile
@@ -18,12 +19,14 @@ from fileops.concurrency.workers import SharedWorkers
 from fileops.core import text
 from fileops.core.decision import always_of
 from fileops.core.notebook.cell_changes import compared
+from fileops.core.notebook.cells import is_notebook_path
 from fileops.core.presentation.failures import failure_text
 from fileops.core.presentation.rewinds import rewound_text
 from fileops.core.roots import is_inside
+from fileops.model.bounded import LruDict
 from fileops.model.errors import FileOpsError, NotRecorded
 from fileops.model.history import AppliedEdit
-from fileops.model.notebooks import CellChange, OtherChange
+from fileops.model.notebooks import Compared
 from fileops.model.record import By, BySession, Entry, LogQuery, RecordedFolder, session_of
 from fileops.model.requests import HistoryRequest, UndoRequest
 from fileops.model.results import AgentEditRange, UndoResult
@@ -61,6 +64,8 @@ if TYPE_CHECKING:
     from fileops.service.undo import UndoOperation
 
 MAX_TEXT_BYTES = 1_000_000
+MAX_COMPARED_BYTES = 32 << 20  # of notebooks in one answer; 20 MB are compared in about 0.5 s of processor time
+MAX_KNOWN_CHARS = 4 << 20  # of the cells that entries changed
 _OF_MANY_PROJECTS = {"turn_id", "since_turn", "all_since_turn", "session_id"}  # targets that may span projects
 
 T = TypeVar("T")
@@ -73,15 +78,14 @@ class RecordRefused(Exception):
 class ShownEntry(Struct, frozen=True, kw_only=True):
     """An entry with its diff and texts, as far as the client may see them.
 
-    cells: of a notebook, how they differ; other_change: what else differs, if they do not.
+    compared: how the cells of a notebook differ.
     """
 
     entry: Entry
     diff: str = ""
     before_text: str | None = None
     after_text: str | None = None
-    cells: tuple[CellChange, ...] = ()
-    other_change: OtherChange | None = None
+    compared: Compared = ()
 
 
 class ClientHistory:
@@ -118,6 +122,9 @@ class ClientHistory:
         self._is_hidden = is_hidden
         self._scope = scope
         self._places: PlacesCache = {}
+        # An entry never changes its contents. The sources are most of what is kept. The lock is for the worker threads.
+        self._cells_lock = threading.Lock()
+        self._known_cells: LruDict[str, Compared] = LruDict(MAX_KNOWN_CHARS, _n_chars)
         self._committed: CommittedFiles | None = None
 
     # --- lists -------------------------------------------------------------------------------------------------
@@ -147,8 +154,10 @@ class ClientHistory:
             if self._may_undo(look, edit):
                 yield edit
 
-    async def log(self, query: LogQuery, file_path: str | None, root: str | None) -> tuple[list[Entry], bool]:
-        """Return entries, newest first, and whether there are more.
+    async def log(
+        self, query: LogQuery, file_path: str | None, root: str | None
+    ) -> tuple[list[Entry], dict[str, Compared], bool]:
+        """Return entries, newest first, how the cells of notebooks differ by them, and whether there are more.
 
         Args: file_path, root: as given. `root` counts only without `file_path`. Without either, the client's folders
         are covered. Raises: RecordRefused.
@@ -156,12 +165,13 @@ class ClientHistory:
         recorder = self._recorder
         await recorder.flush()
 
-        def look() -> tuple[list[Entry], bool]:
+        def look() -> tuple[list[Entry], dict[str, Compared], bool]:
             given = file_path if file_path is not None else root
             path = None if given is None else self._canonical(given)
             if query.before is not None and recorder.store.entry(query.before) is None:
                 raise RecordRefused(f"There is no entry {query.before}.")
-            return self._visible(replace(query, path=path, folders=self._scope() if path is None else None))
+            entries, more = self._visible(replace(query, path=path, folders=self._scope() if path is None else None))
+            return entries, self._compared(entries), more
 
         return await self._read(look)
 
@@ -181,6 +191,26 @@ class ClientHistory:
             if not more or len(found) > wanted:
                 return found[:wanted], more or len(found) > wanted
             query = replace(query, before=page[-1].entry_id)
+
+    def _compared(self, entries: Sequence[Entry]) -> dict[str, Compared]:
+        """Return how the cells of notebooks differ by these entries, as far as MAX_COMPARED_BYTES of them suffice."""
+        found, room = dict[str, Compared](), MAX_COMPARED_BYTES
+        for entry in entries:
+            is_changed = entry.kind == "modify" and entry.content == "kept" and is_notebook_path(entry.path)
+            if not is_changed or self._is_unreadable(entry):
+                continue
+            with self._cells_lock:
+                known = self._known_cells.use(entry.entry_id)
+            if known is None:
+                if room <= 0:
+                    continue
+                contents = self._recorder.store.contents(entry)
+                room -= len(contents.before or b"") + len(contents.after or b"")
+                known = compared(entry.path, contents.before, contents.after)
+                with self._cells_lock:
+                    self._known_cells.put(entry.entry_id, known)
+            found[entry.entry_id] = known
+        return found
 
     def _is_visible(self, entry: Entry) -> bool:
         return not self.is_agent or (self._may_rewind(self._recorder.store, entry) and not self._is_unreadable(entry))
@@ -202,14 +232,12 @@ class ClientHistory:
             if not self._is_visible(entry) or entry.content != "kept":
                 return ShownEntry(entry=entry)
             contents = recorder.store.contents(entry)
-            cells = compared(entry.path, contents.before, contents.after)
             return ShownEntry(
                 entry=entry,
                 diff=diff_of(entry, contents),
                 before_text=_text(contents.before),
                 after_text=_text(contents.after),
-                cells=cells if isinstance(cells, tuple) else (),
-                other_change=None if isinstance(cells, tuple) else cells,
+                compared=compared(entry.path, contents.before, contents.after),
             )
 
         return await self._read(look)
@@ -367,11 +395,11 @@ class ClientHistory:
 
     # --- what is not kept yet, and who wrote what ------------------------------------------------------------------
 
-    async def blame(self, file_path: str) -> "list[BlamedLines]":
+    async def blame(self, file_path: str, *, by_cells: bool = False) -> "list[BlamedLines]":
         """Return who last changed each line. Raises: NotRecorded and the failures of reading."""
         from fileops.service.rewind.blame import blame
 
-        return await self._run(lambda places: blame(places.store, places.fs, file_path))
+        return await self._run(lambda places: blame(places.store, places.fs, file_path, by_cells=by_cells))
 
     async def unkept(
         self,
@@ -527,3 +555,9 @@ def _text(content: bytes | None) -> str | None:
     if content is None or len(content) > MAX_TEXT_BYTES:
         return None
     return text.decode(content, text.detect_format(content))
+
+
+def _n_chars(known: Compared) -> int:
+    if isinstance(known, str):
+        return len(known)
+    return 100 + sum(len(change.old or "") + len(change.new or "") for change in known)

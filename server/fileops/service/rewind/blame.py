@@ -4,9 +4,15 @@ import os
 from collections.abc import Sequence
 from itertools import islice
 
+from msgspec.structs import replace
+
 from fileops.core import text
 from fileops.core.merge.authorship import OwnedLines, owners_of_lines
+from fileops.core.merge.texts import ContentOf
 from fileops.core.merge.undo import MAX_COMPARED_BYTES
+from fileops.core.notebook.cell_page import lines_of_cells
+from fileops.core.notebook.cells import Notebook, fault_of, is_notebook_path, parse
+from fileops.core.notebook.sources import sources_in, sources_of, steps_of_sources
 from fileops.model.errors import BinaryFile, FileMissing, TooLarge
 from fileops.model.internal_errors import PathMoved
 from fileops.model.record import Entry
@@ -21,8 +27,11 @@ from fileops.service.rewind.lineage import Lineages, follows_all
 MAX_MERGES = 64  # of one file, whose parents are read from git, the newest
 
 
-def blame(store: RecordStore, fs: FileSystem, file_path: str) -> list[BlamedLines]:
-    """Return who last changed each line of the current content, top to bottom. Raises: the failures of reading."""
+def blame(store: RecordStore, fs: FileSystem, file_path: str, *, by_cells: bool) -> list[BlamedLines]:
+    """Return who last changed each line of the current content, top to bottom. Raises: the failures of reading.
+
+    by_cells: of a notebook that has cells, the lines are those of their sources.
+    """
     path = fs.resolve(file_path)
     try:
         snapshot = fs.read(path)
@@ -37,16 +46,25 @@ def blame(store: RecordStore, fs: FileSystem, file_path: str) -> list[BlamedLine
     entries = Lineages(store, follows_all).of(path, has_arrivals=True)
     known = {entry.entry_id: entry for entry in entries}
     steps = steps_with_renames(entries, store, all_undos=True)
+    contents: ContentOf = StoredContents(store)
+    parents = _parents_of(entries, path)
+    present, cells = snapshot.data, None
+    if by_cells and is_notebook_path(path) and fault_of(snapshot.data) is None:
+        cells = parse(snapshot.data)
+        steps, contents = steps_of_sources(steps, contents)
+        present = sources_of(cells)
+        parents = {entry_id: list(filter(None, map(sources_in, texts))) for entry_id, texts in parents.items()}
     owned = owners_of_lines(
         steps,
-        snapshot.data,
-        StoredContents(store),
+        present,
+        contents,
         undone_of(entries),
         tool_edits_of(entries),
         carried_of(entries),
-        _parents_of(entries, path),
+        parents,
     )
-    return [_blamed(lines, known) for lines in owned]
+    blamed = [_blamed(lines, known) for lines in owned]
+    return blamed if cells is None else _by_cells(blamed, cells)
 
 
 def _parents_of(entries: Sequence[Entry], path: str) -> dict[str, list[bytes]]:
@@ -69,3 +87,17 @@ def _blamed(lines: OwnedLines, known: dict[str, Entry]) -> BlamedLines:
         entry_id=lines.entry_id,
         time=None if entry is None else entry.time,
     )
+
+
+def _by_cells(blamed: Sequence[BlamedLines], notebook: Notebook) -> list[BlamedLines]:
+    """Return the lines with their cells, those of each cell apart."""
+    found, at = list[BlamedLines](), 0
+    for name, start, end in lines_of_cells(notebook):
+        line = start
+        while line <= end:
+            while blamed[at].first_line + blamed[at].n_lines <= line:
+                at += 1
+            n_lines = min(end + 1, blamed[at].first_line + blamed[at].n_lines) - line
+            found.append(replace(blamed[at], first_line=line, n_lines=n_lines, cell_id=name))
+            line += n_lines
+    return found

@@ -93,6 +93,7 @@
 
 ---@class (exact) fileops.wire.BlameParams Asks who last changed each line of a file.
 ---@field file_path string Absolute path of the file.
+---@field cells? boolean For a notebook: the lines of all sources, numbered as in a read by cells, not those of the JSON.
 
 ---@class (exact) fileops.wire.BlameResult The authors of the current content, or of the unsaved document.
 ---@field lines fileops.wire.BlamedLines[] From top to bottom.
@@ -103,6 +104,7 @@
 ---@field by? fileops.wire.BySession|fileops.wire.ByCommand|fileops.wire.ByPerson|fileops.wire.ByOutside|fileops.wire.ByUnsure The author; null if the lines are older than the record.
 ---@field entry_id? string The entry; null if the lines are older than the record.
 ---@field time? number When they were changed, in seconds since the epoch; null if they are older than the record.
+---@field cell_id? string Of a notebook that is blamed by cells: the cell whose source has these lines.
 
 ---@class (exact) fileops.wire.ByCommand A program that a session ran.
 ---@field kind 'command' Names the type.
@@ -128,6 +130,12 @@
 ---@field kind 'unsure' Names the type.
 ---@field label string The name for people.
 ---@field candidates (fileops.wire.BySession|fileops.wire.ByCommand|fileops.wire.ByPerson|fileops.wire.ByOutside)[] The possible authors.
+
+---@class (exact) fileops.wire.CellPlace A change of a cell, for a list.
+---@field kind 'clear_outputs'|'delete'|'edit'|'insert'|'move'|'source'|'type' What happened to the cell.
+---@field cell_id string The name of the cell after it; of all cells together empty.
+---@field index integer Its 0-based index after it; of a deleted one, before it; of all cells together -1.
+---@field cell_type 'code'|'markdown'|'raw' Its type after it.
 
 ---@class (exact) fileops.wire.CellStep One change of a cell of a notebook, applied to the result of the previous ones.
 ---@field kind 'clear_outputs'|'delete'|'edit'|'insert'|'move'|'source'|'type' `edit` replaces a text in a source, `source` all of it; the others are about whole cells.
@@ -634,6 +642,7 @@
 ---@field undoes string[] The edits that this one undid.
 ---@field set_id? string The change set that contains it; absent without one.
 ---@field rebased? fileops.wire.RebasedEntry What others had changed; absent if nothing.
+---@field cells? fileops.wire.CellPlace[] For an edit of a notebook by cells: what each step did.
 
 ---@class (exact) fileops.wire.HistoryParams Asks for the applied edits, newest first.
 ---@field session_id? string By default the connection's session `default`; for `fileops/stats`, all sessions.
@@ -889,6 +898,8 @@
 ---@field undoes string[] The entries that this one undid.
 ---@field rewind_id? string The rewind that made it.
 ---@field kept boolean Whether a person has accepted the change.
+---@field cells? fileops.wire.CellPlace[] In `fileops/log` and `fileops/entry`, for a notebook before and after: the cells that differ.
+---@field other_change? 'form only'|'outputs only' There, for a notebook whose cells have the same sources, types and order: what differs.
 
 ---@class (exact) fileops.wire.RecordItemParams Asks what an id of the record stands for.
 ---@field id string The id of an entry, a command, a turn or a rewind, or a unique prefix of it.
