@@ -472,3 +472,26 @@ def test_near_match_in_a_cell_is_suggested_for_a_change_set_and_not_without_the_
                 assert refused["error"]["code"] == "no_match"
                 offered = refused["details"].get("suggestions", [])
                 assert [each["cell_id"] for each in offered] == (["c1"] if is_offered else [])
+
+
+# R-NB-47, R-NOTE-1
+def test_notice_of_a_notebook_shows_cells_and_does_not_count_as_a_read_of_them(study: Path, tmp_path: Path) -> None:
+    other = tmp_path / "a.txt"
+    other.write_text("one\n")
+    with raw_client() as client:
+        options = {"notebooks": "cells", "notices": "output", "freshness": "relevant"}
+        client.initialize(rootUri=tmp_path.as_uri(), initializationOptions=options)
+        client.read(study)
+        study.write_text(study.read_text(encoding="utf-8").replace("print(x)", "print(2)"), encoding="utf-8")
+        noticed = client.read(other)["output"]
+        assert noticed.endswith(
+            "What changed:\nUpdated code cell c1 (index 1). Its outputs are from before this edit.\n"
+            "@@ -1,2 +1,2 @@\n import os\n-print(x)\n+print(2)"
+        )
+        assert '"source"' not in noticed
+        refused = edit(client, study, {"kind": "source", "cell_id": "c1", "source": "x = 1"})
+        assert refused["error"]["code"] == "modified_externally"
+        assert "counts as read" not in refused["output"]
+        client.read(study)
+        saved_anew(study)
+        assert client.read(other)["output"].endswith("Only how the file is written. The cells are the same.")

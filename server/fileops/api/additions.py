@@ -55,7 +55,7 @@ class Additions(Struct, frozen=True, kw_only=True):
             return list(map(notice_text, self.notices.others))
         texts = list(map(notice_text, self.listed))
         about = self.notices.about
-        if self.can_repeat and about is not None and about.diff is not None and not about.n_more:
+        if self.can_repeat and about is not None and about.is_whole:
             texts[0] = f"{texts[0]}\n{SAME_CALL}"
         if self.notices.about is not None and self.is_rebased:
             texts.insert(0, rebased_text(self.notices.about))

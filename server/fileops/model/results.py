@@ -9,7 +9,7 @@ from fileops.model.errors import FileOpsError, NotebookInvalid
 from fileops.model.events import DidEdit
 from fileops.model.files import CommitReport, NewlineStyle, ReadProof, Snapshot, Source, StaleReason, Stamp, TextFormat
 from fileops.model.history import AppliedEdit
-from fileops.model.notebooks import CellChange, CellsPage
+from fileops.model.notebooks import CellChange, CellsPage, Compared
 from fileops.model.suggestions import RefusedPlace, Suggestions, SyntaxReport
 
 
@@ -42,7 +42,8 @@ class ForeignChange(Struct, frozen=True, kw_only=True):
 
     path: canonical; file_path: as the session gave it. changed_by: see Rebased. digest: of the present content, None if
     the file is gone. diff: unified, None where it would be too long, or what was read is not known any more. base:
-    digest of what was read. snapshot: the present content, if it was read.
+    digest of what was read. snapshot: the present content, if it was read. compared: of a notebook that was read by
+    cells, how these differ, to be shown instead of the diff.
     """
 
     path: str
@@ -52,6 +53,7 @@ class ForeignChange(Struct, frozen=True, kw_only=True):
     diff: str | None
     base: bytes | None = None
     snapshot: Snapshot | None = None
+    compared: Compared = ()
 
     @property
     def stamp(self) -> Stamp | None:
@@ -61,7 +63,8 @@ class ForeignChange(Struct, frozen=True, kw_only=True):
 class ChangeNotice(Struct, frozen=True, kw_only=True):
     """A change by others in the form in which it is reported to a session.
 
-    diff: the first lines of the hunks of a unified diff, None if there are none to show. n_more: lines left out.
+    diff: the first lines of the hunks of a unified diff, or (by_cells) of the changed cells of a notebook; None if
+    there are none to show. n_more: lines left out.
     """
 
     file_path: str
@@ -69,6 +72,12 @@ class ChangeNotice(Struct, frozen=True, kw_only=True):
     kind: Literal["modified", "unsaved", "edited", "gone"]
     diff: str | None = None
     n_more: int = 0
+    by_cells: bool = False
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it shows the whole change, and so counts as a read. What a session knows of cells is from reads."""
+        return self.diff is not None and not self.n_more and not self.by_cells
 
 
 class Notices(Struct, frozen=True, kw_only=True):

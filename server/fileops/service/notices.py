@@ -113,7 +113,8 @@ class NoticeBoard:
         if found.about is not None:
             about = notice_of(found.about)
             n_chars += len(notice_text(about))
-            is_shown = not is_brief and (_is_whole(about) or (is_whole and bool(about.diff)))
+            has_diff = bool(about.diff) and not about.by_cells
+            is_shown = not is_brief and (about.is_whole or (is_whole and has_diff))
             self._note(session_id, found.about, reported, is_whole=is_shown)
         for change in found.others:
             if change.path in before and before[change.path][0] == change.digest:
@@ -124,7 +125,7 @@ class NoticeBoard:
             if n_files == MAX_FILES or ((n_files or n_used) and n_chars > MAX_CHARS):
                 break
             others.append(notice)
-            self._note(session_id, change, reported, is_whole=_is_whole(notice))
+            self._note(session_id, change, reported, is_whole=notice.is_whole)
         self._reported[session_id] = reported
         return Notices(about=about, others=tuple(others))
 
@@ -152,7 +153,3 @@ class NoticeBoard:
         reported = self._reported.get(session_id, {})
         if reported.get(path) is report:
             del reported[path]
-
-
-def _is_whole(notice: ChangeNotice) -> bool:
-    return notice.diff is not None and not notice.n_more

@@ -9,7 +9,7 @@ from fileops.core.whole_text import splices_to_text
 from fileops.model.edits import Change
 from fileops.model.errors import NotebookInvalid
 from fileops.model.files import Text
-from fileops.model.notebooks import MENDED_AS_TEXT, CellChange
+from fileops.model.notebooks import MENDED_AS_TEXT, CellChange, Compared, OtherChange
 from fileops.model.settings import Limits
 
 MAX_DIFF_LINES = 40
@@ -54,6 +54,19 @@ def edited_cells_text(path: str, changes: Sequence[CellChange]) -> str:
     return text
 
 
+def compared_cells_text(compared: Compared, path: str) -> str:
+    """Return how the cells of two versions differ, or what else does, for a model."""
+    if isinstance(compared, str):
+        return _OTHER_CHANGES[compared]
+    return "\n".join(f"{sentence_about(change)}{_hunks(change, path)}" for change in compared)
+
+
+_OTHER_CHANGES: dict[OtherChange, str] = {
+    "outputs only": "Only outputs of cells, which a run writes. The sources are the same.",
+    "form only": "Only how the file is written. The cells are the same.",
+}
+
+
 def sentence_about(change: CellChange) -> str:
     name = f"{change.cell_type} cell {change.cell_id} (index {change.index})"
     outputs = counted(change.outputs_removed, "output")
@@ -75,7 +88,11 @@ def sentence_about(change: CellChange) -> str:
 
 
 def _diff(change: CellChange, path: str) -> str:
-    if change.kind not in ("edit", "source") or change.old == change.new:
+    return _hunks(change, path) if change.kind in ("edit", "source") else ""
+
+
+def _hunks(change: CellChange, path: str) -> str:
+    if change.old == change.new:
         return ""
     lines = change_of_source(change, path).unified.splitlines()[2:]
     if (n_more := len(lines) - MAX_DIFF_LINES) > 0:

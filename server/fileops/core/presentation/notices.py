@@ -1,6 +1,7 @@
 """Sentences for a model about what others changed in files that it has read, with a diff of limited length."""
 
 from fileops.core.presentation.diffs import first_lines, hunks_of
+from fileops.core.presentation.notebook_texts import compared_cells_text
 from fileops.core.presentation.phrases import counted
 from fileops.model.events import DidRecover
 from fileops.model.results import ChangeNotice, ForeignChange
@@ -46,10 +47,18 @@ def notice_of(change: ForeignChange) -> ChangeNotice:
     path, changed_by = change.file_path, change.changed_by
     if change.digest is None:
         return ChangeNotice(file_path=path, changed_by=changed_by, kind="gone")
-    hunks = hunks_of(change.diff or "")
-    diff, n_more = first_lines(hunks, max_lines=MAX_DIFF_LINES, max_chars=MAX_DIFF_CHARS)
+    by_cells = bool(change.compared)
+    shown = compared_cells_text(change.compared, path) if by_cells else hunks_of(change.diff or "")
+    diff, n_more = first_lines(shown, max_lines=MAX_DIFF_LINES, max_chars=MAX_DIFF_CHARS)
     kind = "modified" if changed_by == "external" else "unsaved" if changed_by == "buffer" else "edited"
-    return ChangeNotice(file_path=path, changed_by=changed_by, kind=kind, diff=diff if hunks else None, n_more=n_more)
+    return ChangeNotice(
+        file_path=path,
+        changed_by=changed_by,
+        kind=kind,
+        diff=diff if shown else None,
+        n_more=n_more,
+        by_cells=by_cells,
+    )
 
 
 def notice_text(notice: ChangeNotice) -> str:
