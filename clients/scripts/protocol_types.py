@@ -21,6 +21,7 @@ import python_values
 CLIENTS = Path(__file__).resolve().parents[1]
 TYPESCRIPT = CLIENTS / "vscode" / "src" / "protocol" / "types.ts"
 PYTHON = CLIENTS / "python" / "fileops_client"
+GENERATOR = CLIENTS / "vscode" / "node_modules" / "json-schema-to-typescript"
 LUA = CLIENTS / "neovim" / "lua" / "fileops" / "client" / "wire_types.lua"
 
 Json = dict[str, Any]
@@ -34,11 +35,14 @@ _TOKENS = {"workDoneToken", "partialResultToken"}  # LSP's own, which Neovim add
 
 
 def main() -> None:
+    if not GENERATOR.is_dir():
+        raise SystemExit(f"{GENERATOR} is missing, so nothing was written. Run `npm ci` in {CLIENTS / 'vscode'} first.")
     schema = json_schema.document()
-    LUA.write_text(lua_types(schema), encoding="utf-8")
-    for name, source in python_modules(schema).items():
-        (PYTHON / name).write_text(source, encoding="utf-8")
-    TYPESCRIPT.write_text(typescript_types(schema, "node"), encoding="utf-8")
+    # All are made before one is written, so that a failure leaves the clients with types of one schema.
+    sources = {LUA: lua_types(schema), TYPESCRIPT: typescript_types(schema, "node")}
+    sources |= {PYTHON / name: source for name, source in python_modules(schema).items()}
+    for path, source in sources.items():
+        path.write_text(source, encoding="utf-8")
 
 
 def python_modules(schema: Json) -> dict[str, str]:

@@ -4,11 +4,12 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from support.hooked_host import HookedHost, written_cell
+from support.notebook_editor import NotebookEditor
 from support.patience import PATIENCE_S
 from support.shared_daemon import LspClient, SharedDaemon, shared_daemon, until_recorded
 
@@ -220,3 +221,30 @@ async def test_cells_that_the_host_wrote_count_as_known(
 
     assert (await replaced("c2")).get("error") is None
     assert (await replaced("c1"))["error"]["code"] == "not_read"
+
+
+async def test_notebook_with_unsaved_cells_is_saved_before_an_agents_own_tool_reads_it(
+    daemon: SharedDaemon, study: Path
+) -> None:
+    """R-COMP-19, R-NB-43: the editor is asked by the URI of the notebook's file, and the version that it reported."""
+    client = await daemon.editor(study.parent, saves=True)
+    await until_recorded(client, study.parent)
+    editor = NotebookEditor()
+    editor.client = cast("Any", client)  # it only notifies
+    editor.open(study)
+    await client.read(study)  # the cells were compared with the file
+    editor.type(1, "y = 2")
+    await client.call("fileops/sessions", {})  # the change has arrived
+    asked: list[Any] = []
+
+    async def save(params: Any) -> Any:
+        asked.append(params)
+        editor.save()
+        return {"saved": True}
+
+    client.answers["fileops/saveDocument"] = save
+    host = HookedHost(daemon.state, study.parent)
+    seen = await host.read(study)
+    assert asked == [{"uri": study.as_uri(), "version": editor.version}]
+    assert [cell["source"] for cell in json.loads(study.read_text(encoding="utf-8"))["cells"]][1] == "y = 2"
+    assert "unsaved" not in seen.context

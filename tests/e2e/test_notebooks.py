@@ -254,6 +254,12 @@ def test_run_of_a_cell_hinders_its_removal_but_not_its_edit(client: RawClient, s
     study.write_text(study.read_text(encoding="utf-8").replace("line 29", "new"), encoding="utf-8")
     removal = edit(client, study, {"kind": "delete", "cell_id": "c1"})
     assert removal["error"]["code"] == "modified_externally"
+    # An edit of another cell is no look at these outputs, and neither is one of the cell's source.
+    for other in ({"cell_id": "intro", "source": "# Mine"}, {"cell_id": "c1", "source": "x = 0"}):
+        assert edit(client, study, {"kind": "source", **other})["status"] == "success"
+        removal = edit(client, study, {"kind": "delete", "cell_id": "c1"})
+        assert removal["status"] == "error"
+        assert removal["error"]["code"] == "modified_externally"
     assert edit(client, study, {"kind": "source", "cell_id": "c1", "source": "x = 1"})["status"] == "success"
 
 

@@ -6,6 +6,8 @@ An edit of one cell needs only that cell to be as the session knows it, whatever
 import json
 from collections.abc import Collection, Sequence
 
+from msgspec.structs import replace
+
 from fileops.core.notebook.cell_page import lines_of_cell
 from fileops.core.notebook.cell_plan import cell_of
 from fileops.core.notebook.cells import Cell, Notebook, parse
@@ -61,7 +63,10 @@ def after_write(known: KnownCells, old: bytes, new: bytes, changes: Sequence[Cel
             if was is None:
                 cells[cell.name] = _known(cell, is_shown=True)
         elif was is not None and (cell.has_own_id or has_same_places) and _is_same(known_cell, was):
-            cells[cell.name] = _known(cell, is_shown=known_cell.is_shown)
+            now = _known(cell, is_shown=known_cell.is_shown)
+            # Outputs of a run since the last read are still unseen: they must not be thrown away with the cell.
+            has_seen_outputs = known_cell.outputs == _outputs_digest(was)
+            cells[cell.name] = now if has_seen_outputs else replace(now, outputs=known_cell.outputs)
         else:
             cells[cell.name] = known_cell
     return cells
