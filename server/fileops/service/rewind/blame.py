@@ -27,7 +27,7 @@ from fileops.service.rewind.lineage import Lineages, follows_all
 MAX_MERGES = 64  # of one file, whose parents are read from git, the newest
 
 
-def blame(store: RecordStore, fs: FileSystem, file_path: str, *, by_cells: bool) -> list[BlamedLines]:
+def blame(store: RecordStore, fs: FileSystem, file_path: str, *, by_cells: bool = False) -> list[BlamedLines]:
     """Return who last changed each line of the current content, top to bottom. Raises: the failures of reading.
 
     by_cells: of a notebook that has cells, the lines are those of their sources.
