@@ -1,4 +1,4 @@
-"""Many steps of one request look at the notebook once, and then only at what they change."""
+"""Many steps of one request look at the notebook once, and then only at what they change (R-NB-36)."""
 
 import json
 import sys
