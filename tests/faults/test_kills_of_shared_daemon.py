@@ -46,9 +46,9 @@ for owner, names in ((os, "lstat open close"), (socket.socket, "connect setsocko
     for name in names.split():
         setattr(owner, name, killing(getattr(owner, name)))
 from fileops.attach.address import find_address
-from fileops.attach.handshake import Attachment, attach_line
+from fileops.attach.handshake import AttachRequest, attach_line
 from fileops.attach.starter import attach
-line = attach_line(Attachment(version="0", protocol="lsp", role="agent", host="probe", cwd="/"))
+line = attach_line(AttachRequest(version="0", protocol="lsp", role="agent", host="probe", cwd="/"))
 attached = attach(find_address(None, os.environ), line)
 assert attached.answer.is_ok, attached.answer
 os._exit(0 if n_left <= 0 else 3)
