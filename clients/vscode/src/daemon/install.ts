@@ -78,6 +78,8 @@ async function install(
       await tool(pythonIn(draft), pip, extensionPath, log, token,
         `fileops-server ${version} could not be set up: see the log. ${INSTALL_BY_HAND}`, 'fileops.path', report);
     }
+    const program = path.join(draft, 'bin', 'fileops-server'); // agents' hooks start it; pip wrote the draft's Python into it
+    await fs.writeFile(program, (await fs.readFile(program, 'utf8')).replaceAll(draft, folder));
     await fs.rm(folder, { recursive: true, force: true }); // an unfinished or broken one
     await fs.rename(draft, folder);
   } catch (error) {
