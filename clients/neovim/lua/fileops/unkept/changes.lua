@@ -401,12 +401,14 @@ end
 
 --- Redo what the last undo undid.
 function M.redo()
-  local own = undos[#undos]
-  if own then return M.redo_of(own) end
-  if not is_served then return messages.info('nothing to redo here') end
-  find_undo(function(rewind_id)
-    if rewind_id then return M.redo_of(rewind_id) end
-    messages.info('nothing to redo here')
+  decision.when_answered(function()
+    local own = undos[#undos]
+    if own then return M.redo_of(own) end
+    if not is_served then return messages.info('nothing to redo here') end
+    find_undo(function(rewind_id)
+      if rewind_id then return M.redo_of(rewind_id) end
+      messages.info('nothing to redo here')
+    end)
   end)
 end
 
@@ -423,14 +425,16 @@ end
 ---@param keep_id? string another one than the last
 ---@param done? fun()
 function M.undo_keep(keep_id, done)
-  keep_id = keep_id or keeps[#keeps]
-  if not keep_id and not is_served then return messages.info('nothing was kept here') end
-  decision.undo_keep(keep_id, function(n_changes)
-    if not n_changes then return done and done() end
-    keeps = vim.tbl_filter(function(each) return each ~= keep_id end, keeps)
-    follow_up()
-    if done then done() end
-    messages.info(counted(n_changes, 'change') .. ' to keep or undo again')
+  decision.when_answered(function()
+    local wanted = keep_id or keeps[#keeps]
+    if not wanted and not is_served then return messages.info('nothing was kept here') end
+    decision.undo_keep(wanted, function(n_changes)
+      if not n_changes then return done and done() end
+      keeps = vim.tbl_filter(function(each) return each ~= wanted end, keeps)
+      follow_up()
+      if done then done() end
+      messages.info(counted(n_changes, 'change') .. ' to keep or undo again')
+    end)
   end)
 end
 

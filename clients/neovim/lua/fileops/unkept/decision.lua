@@ -8,6 +8,31 @@ local request = require('fileops.ui.late').request
 
 local M = {}
 
+local n_sent = 0
+local waiting = {} ---@type fun()[]
+
+---@param method string
+---@param params table
+---@param what string
+---@param act fun(err: fileops.RequestError?, result: any)
+local function send(method, params, what, act)
+  n_sent = n_sent + 1
+  request(method, params, what, function(err, result)
+    n_sent = n_sent - 1
+    act(err, result)
+    while n_sent == 0 and waiting[1] do -- it may send the next decision
+      table.remove(waiting, 1)()
+    end
+  end)
+end
+
+--- Call `act` when all decisions that were sent are answered. The daemon's new list may come before the answer.
+---@param act fun()
+function M.when_answered(act)
+  if n_sent == 0 then return act() end
+  waiting[#waiting + 1] = act
+end
+
 ---@param n integer
 ---@param noun string
 ---@return string such as "3 changes"
@@ -18,7 +43,7 @@ function M.counted(n, noun) return ('%d %s%s'):format(n, noun, n == 1 and '' or 
 ---@param act fun(n_kept: integer?, keep_id: string?) nil: it failed, which was said
 function M.keep(ids, act)
   local what = 'keeping ' .. M.counted(#ids, 'change')
-  request(protocol.methods.keep, { change_ids = ids }, what, function(err, result)
+  send(protocol.methods.keep, { change_ids = ids }, what, function(err, result)
     if err then
       messages.failure(err)
       return act(nil)
@@ -32,7 +57,7 @@ end
 ---@param act fun(n_changes: integer?) nil: it failed, which was said
 function M.undo_keep(keep_id, act)
   local params = keep_id and { keep_id = keep_id } or vim.empty_dict()
-  request(protocol.methods.undo_keep, params, 'taking a keep back', function(err, result)
+  send(protocol.methods.undo_keep, params, 'taking a keep back', function(err, result)
     if err then
       messages.failure(err)
       return act(nil)
@@ -57,7 +82,7 @@ end
 ---@param act fun(details: fileops.wire.RewindDetails)
 function M.rewind(params, what, act)
   params.approved = true
-  request(protocol.methods.rewind, params, what, function(err, result)
+  send(protocol.methods.rewind, params, what, function(err, result)
     if err then return messages.failure(err) end
     if params.change_ids and (result.error or {}).code == 'unknown_target' then
       return messages.warn('nothing to undo: kept or undone already, or changed since')
