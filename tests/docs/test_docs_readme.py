@@ -1,5 +1,6 @@
 """The commands of README.md, run as they are printed, in the order of the page: from a host's settings to an undo."""
 
+import asyncio
 import re
 import shlex
 from collections.abc import Iterator
@@ -9,6 +10,7 @@ import pytest
 
 from fileops_client import FileOpsClient
 from support.daemon_process import Place, place_of_test
+from support.patience import PATIENCE_S
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -30,6 +32,14 @@ def shared(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Place]:
         yield made
 
 
+async def until_recorded(client: FileOpsClient) -> None:
+    async with asyncio.timeout(PATIENCE_S):
+        while True:
+            if all(folder.state != "starting" for folder in await client.record_status()):
+                return
+            await asyncio.sleep(0.01)
+
+
 async def test_commands_lead_from_a_host_to_the_undo_of_its_edit(shared: Place, tmp_path: Path) -> None:
     project = tmp_path / "project"
     project.mkdir()
@@ -47,6 +57,7 @@ async def test_commands_lead_from_a_host_to_the_undo_of_its_edit(shared: Place, 
     async with FileOpsClient.attach(root=project, host="claude-code") as agent:
         await agent.read(project / "a.txt")
         assert (await agent.edit(project / "a.txt", "two", "2")).ok
+        await until_recorded(agent)  # else `changes` begins the recording, and says so
     assert answer_to(review) == "Nothing waits.\n"
     assert "a.txt" in answer_to(changes)
     (turn_id,) = re.findall(r"^t-\w+", answer_to(log), re.MULTILINE)
