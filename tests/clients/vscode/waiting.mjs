@@ -31,8 +31,6 @@ async function propose(round, basenames) {
   return calls;
 }
 
-const ENTER = { key: 'Enter', code: 'Enter', keyCode: 13, bubbles: true };
-
 /** The user's editor has the keyboard again, and nothing was typed into it. */
 async function keyboardIsBack() {
   await until(async () => await waiting('(one|two).py').count() === 0, 'all reviews are gone');
@@ -55,8 +53,8 @@ async function aQueueByOneKey() {
       const decided = Promise.all(calls).then(results => (isDecided = true, results));
       await until(async () => {
         await pressKeyOf('reject'); // may be too early for the next review: then it does nothing
-        // To the box itself, not where the keyboard is: if it has gone, that is the next review or the user's editor.
-        if (await reasonBox.isVisible()) await reasonBox.dispatchEvent('keydown', ENTER, { timeout: 1000 }).catch(() => undefined);
+        // Into the box, not where the keyboard is: if it has gone, that is the next review, and gets a line end.
+        if (await reasonBox.isVisible()) await reasonBox.press('Enter', { timeout: 1000 }).catch(() => undefined);
         await new Promise(resolve => setTimeout(resolve, delay));
         return isDecided;
       }, 'all are decided by the one key');
