@@ -1,4 +1,4 @@
-"""Programs that judge `fileops-server mcp`, each in a separate folder in the cache: they do not go together.
+"""Programs that judge the server, each in a separate folder in the cache: they do not go together.
 
 Where one cannot be installed, the test is skipped with the reason; with FILEOPS_REQUIRE_PEERS=1 it fails.
 """
