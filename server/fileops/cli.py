@@ -31,7 +31,7 @@ To leave: Ctrl-D."""
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command. Returns the exit status."""
     if sys.stderr is None:
-        sys.stderr = _discarding(STDERR)
+        sys.stderr = _discard(STDERR)
     arguments = sys.argv[1:] if argv is None else list(argv)
     given = list(zip(arguments[3::2], arguments[4::2], strict=False))
     if (
@@ -56,7 +56,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         _name_plugins(options)
     if (printing := _printing_command(options)) is not None:
         if sys.stdout is None:
-            sys.stdout = _discarding(STDOUT)
+            sys.stdout = _discard(STDOUT)
         with _guard_output():
             return printing()
     if options.command == "daemon":
@@ -133,11 +133,11 @@ def _guard_output() -> Generator[None]:
             raise
         if error.errno != errno.EPIPE:
             sys.stderr.write(f"fileops-server: stdout could not be written: {error.strerror}.\n")
-        sys.stdout = _discarding(STDOUT)  # Python flushes it once more when it ends
+        sys.stdout = _discard(STDOUT)  # Python flushes it once more when it ends
         sys.exit(OUTPUT_LOST)
 
 
-def _discarding(fd: int) -> io.TextIOWrapper:
+def _discard(fd: int) -> io.TextIOWrapper:
     """Make a standard descriptor, which may be closed, discard everything."""
     null = os.open(os.devnull, os.O_WRONLY)
     if null != fd:

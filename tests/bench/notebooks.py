@@ -15,7 +15,7 @@ from typing import NamedTuple
 from bench.reliability.tokens import UNIT, count
 from fileops.core.notebook.cell_page import page_of
 from fileops.core.notebook.cells import fault_of, parse
-from fileops.core.text import numbered
+from fileops.core.text import number_line
 from fileops.model.settings import Limits
 
 
@@ -37,7 +37,7 @@ def cost_of(path: Path, count: Callable[[str], int] = count) -> Cost | None:
     if fault_of(data) is not None:
         return None
     lines = data.decode("utf-8-sig").split("\n")
-    as_json = "\n".join(numbered(number, line, Limits().max_line_chars) for number, line in enumerate(lines, 1))
+    as_json = "\n".join(number_line(number, line, Limits().max_line_chars) for number, line in enumerate(lines, 1))
     return Cost(path, sum(map(count, pages_of(data))), count(as_json))
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from fileops.attach.bodies import BadBody, packed, unpacked
+from fileops.attach.bodies import BadBody, pack, unpack
 from fileops.attach.handshake import BadRequest, Hook
 from fileops.compose import hook_connection
 from fileops.compose.hook_connection import QUIET_S, SETTINGS
@@ -908,15 +908,15 @@ async def test_body_that_is_not_a_report_is_refused(daemon: SharedDaemon, body: 
         await daemon.state.companion(Hook("claude", "s1", os.getpid()), body)
 
 
-@pytest.mark.parametrize("data", [b"", b"x", packed({"a": 1})[:-3], zlib.compress(b"[1]"), zlib.compress(b"nothing")])
+@pytest.mark.parametrize("data", [b"", b"x", pack({"a": 1})[:-3], zlib.compress(b"[1]"), zlib.compress(b"nothing")])
 def test_body_is_deflated_json_of_a_limited_size(data: bytes) -> None:
     """R-COMP-5"""
     if data:
         with pytest.raises(BadBody):
-            unpacked(data)
+            unpack(data)
     else:
-        assert unpacked(data) == {}
-    assert unpacked(packed({"text": "\ud800é" * 1000})) == {"text": "\ud800é" * 1000}
+        assert unpack(data) == {}
+    assert unpack(pack({"text": "\ud800é" * 1000})) == {"text": "\ud800é" * 1000}
 
 
 # --- subagents -----------------------------------------------------------------------------------------------------

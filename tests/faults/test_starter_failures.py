@@ -41,7 +41,7 @@ def listener(here: Place, answers: Sequence[bytes]) -> Generator[Address]:
                 connection.recv(MAX_LINE_BYTES)
                 connection.sendall(answer)
 
-    with starter.listening_socket(address) as listening:
+    with starter.create_socket(address) as listening:
         serving = threading.Thread(target=serve)
         serving.start()
         yield address

@@ -40,7 +40,7 @@ def test_starter_that_gets_the_lock_after_another_takes_the_others_daemon(
 
     def start_another(event: str, arguments: tuple[object, ...]) -> None:
         if event == "open" and arguments[0] == address.lock and not listening:
-            listening.append(starter.listening_socket(address))
+            listening.append(starter.create_socket(address))
             answering.start()
 
     sys.addaudithook(start_another)  # it cannot be removed, and does nothing for other places

@@ -10,7 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from fileops.core import plan, splices
-from fileops.core.pausing import unchecked
+from fileops.core.pausing import check_nothing
 from fileops.core.suggestions.steps import examine
 from fileops.model.edits import Edit
 from fileops.model.errors import FileOpsError
@@ -170,7 +170,7 @@ def without_blanks(text: str) -> list[str]:
 
 def offers(source: str, old: str, new: str) -> list[Suggestion]:
     found = examine(
-        text_of(source), [Edit(old_string=old, new_string=new)], encoding=None, own_edits=list, check=unchecked
+        text_of(source), [Edit(old_string=old, new_string=new)], encoding=None, own_edits=list, check=check_nothing
     )
     return [offer for offer in found.suggestions if offer.kind == "similar" and offer.old_string is not None]
 

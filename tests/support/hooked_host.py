@@ -64,7 +64,7 @@ class HookedHost:
         answer = await self._asked(caller, report)
         while "waiting" in answer:
             answer = await self._asked(caller, {"event": "decision", "waiting": answer["waiting"]})
-        return companion.said(caller, raw, event, answer) or {} if answer else {}
+        return companion.translate_answer(caller, raw, event, answer) or {} if answer else {}
 
     async def _asked(self, caller: Caller, report: dict[str, Any]) -> dict[str, Any]:
         with Delivery() as delivery:

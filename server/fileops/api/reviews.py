@@ -7,7 +7,7 @@ import msgspec
 from msgspec.structs import asdict, replace
 
 from fileops.core.presentation.failures import failure_message
-from fileops.core.presentation.phrases import cleaned_reason
+from fileops.core.presentation.phrases import clean_reason
 from fileops.model.approval import (
     ApprovalRequest,
     Decision,
@@ -62,7 +62,7 @@ async def decide_review(service: "FileOps", params: wire.DecideReviewParams) -> 
         review_id=result.review_id,
         state=result.state,
         outcome=result.outcome,
-        by=_decided_by(result.by),
+        by=_to_decided_by(result.by),
         reason=result.reason,
         error=_error(result.error),
     )
@@ -104,7 +104,7 @@ async def decide_reviews(service: "FileOps", params: wire.DecideReviewsParams) -
 def _bulk_decision(params: wire.DecideReviewsParams, review: WaitingReview, reviews: PersonReviews) -> Decision:
     match params.outcome:
         case "reject":
-            return Reject(cleaned_reason(params.reason))
+            return Reject(clean_reason(params.reason))
         case "accept_always":
             return reviews.always_for(review)
         case "accept":
@@ -135,13 +135,13 @@ def _decision(params: wire.DecideReviewParams, review: WaitingReview, reviews: P
         if text is None:
             raise InvalidParams("is required for the outcome modify", ".text")
         _require_notebook(review.asked, text, ".text")
-        return Modify(text, cleaned_reason(params.reason))
+        return Modify(text, clean_reason(params.reason))
     if text is not None:
         raise InvalidParams("goes with the outcome modify only", ".text")
     if params.outcome == "reject":
         if change_ids is not None:
             raise InvalidParams("does not go with the outcome reject, which drops all changes", ".change_ids")
-        return Reject(cleaned_reason(params.reason))
+        return Reject(clean_reason(params.reason))
     known = [change.id for change in review.asked.changes]
     if not known:
         raise InvalidParams("must be modify or reject: this edit has no change that could be approved", ".outcome")
@@ -152,7 +152,7 @@ def _decision(params: wire.DecideReviewParams, review: WaitingReview, reviews: P
         if change_id not in known:
             raise InvalidParams("is not a change of this review", f".change_ids[{index}]")
     accepted = tuple(change_id for change_id in known if change_id in change_ids)
-    return SomeChanges(accepted, always, cleaned_reason(params.reason))
+    return SomeChanges(accepted, always, clean_reason(params.reason))
 
 
 def _decision_about_set(params: wire.DecideReviewParams, review: WaitingReview, reviews: PersonReviews) -> Decision:
@@ -162,7 +162,7 @@ def _decision_about_set(params: wire.DecideReviewParams, review: WaitingReview, 
     if params.outcome == "reject":
         if params.files is not None:
             raise InvalidParams("does not go with the outcome reject, which drops all changes", ".files")
-        return Reject(cleaned_reason(params.reason))
+        return Reject(clean_reason(params.reason))
     asked = {file.file_path: file for file in review.asked.files}
     decided: dict[str, FileDecision] = {}
     for index, file in enumerate(params.files or ()):
@@ -176,7 +176,7 @@ def _decision_about_set(params: wire.DecideReviewParams, review: WaitingReview, 
     always = reviews.always_for(review) if params.outcome == "accept_always" else None
     if not decided:
         return always or Once()
-    return SomeFiles(tuple(decided.values()), always, cleaned_reason(params.reason))
+    return SomeFiles(tuple(decided.values()), always, clean_reason(params.reason))
 
 
 def _file_decision(file: FileDecision, asked: ApprovalRequest, outcome: wire.Outcome, place: str) -> FileDecision:
@@ -261,13 +261,13 @@ def did_change_params(
     return wire.DidChangeReviewsParams(
         opened=[review_of(review, names) for review in opened],
         closed=[
-            wire.ClosedReview(review_id=end.review_id, state=end.state, outcome=end.outcome, by=_decided_by(end.by))
+            wire.ClosedReview(review_id=end.review_id, state=end.state, outcome=end.outcome, by=_to_decided_by(end.by))
             for end in closed
         ],
     )
 
 
-def _decided_by(person: Decider | None) -> wire.DecidedBy | None:
+def _to_decided_by(person: Decider | None) -> wire.DecidedBy | None:
     return None if person is None else wire.DecidedBy(kind="person", client=person.client)
 
 

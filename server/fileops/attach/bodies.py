@@ -15,12 +15,12 @@ class BadBody(ValueError):
     """The body is not deflated JSON, or too long; the message says which."""
 
 
-def packed(value: Mapping[str, object]) -> bytes:
+def pack(value: Mapping[str, object]) -> bytes:
     """Return the body. A host may have cut a character in half, and JSON escapes it."""
     return zlib.compress(json.dumps(value).encode("ascii"), 1)
 
 
-def unpacked(body: bytes) -> dict[str, Any]:
+def unpack(body: bytes) -> dict[str, Any]:
     """Raises: BadBody."""
     if not body:
         return {}

@@ -55,7 +55,7 @@ def answer_to(caller: Caller, raw: Event, event: Event) -> dict[str, Any] | None
     if isinstance(waiting := answer.get("waiting"), str):  # for a person
         decision = {"event": "decision", "waiting": waiting}
         answer = hooked_session.companion(caller, decision, REVIEW_S)
-    return said(caller, raw, event, _with_silence(caller, event, answer)) if answer else None
+    return translate_answer(caller, raw, event, _with_silence(caller, event, answer)) if answer else None
 
 
 def _with_silence(caller: Caller, event: Event, answer: dict[str, Any]) -> dict[str, Any]:
@@ -119,7 +119,7 @@ def _to_call(event: Event, call: object) -> dict[str, Any] | None:
     return {"call": found[0], "call_id": call_id, "is_refused": is_refused} if found else None
 
 
-def said(caller: Caller, raw: Event, event: Event, answer: Mapping[str, Any]) -> dict[str, Any] | None:
+def translate_answer(caller: Caller, raw: Event, event: Event, answer: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return the daemon's answer in the host's dialect; None if there is nothing to say."""
     name = raw.get("hook_event_name", raw.get("hookEventName")) or event.get("hook_event_name")
     decision, reason = answer.get("decision"), str(answer.get("reason") or "")

@@ -13,7 +13,7 @@ from typing import Any
 
 from fileops.attach.address import Address, AttachRefused, find_address
 from fileops.attach.handshake import MAX_ANSWER_BYTES, DaemonAnswer, control_line
-from fileops.attach.starter import NotAttached, ask, attach, connected, is_served, listening_pid
+from fileops.attach.starter import NotAttached, ask, attach, connect, is_served, listening_pid
 
 _WHY_PRIVATE = {  # by the reason of a refusal
     "attach": "its version and the daemon's do not fit",
@@ -165,7 +165,7 @@ def _listener_of(address: Address) -> int | None:
 
     The kernel knows it, even if the daemon hangs and cannot answer.
     """
-    connection = connected(address, ANSWER_S)
+    connection = connect(address, ANSWER_S)
     if connection is None:
         return None
     with connection:

@@ -137,12 +137,12 @@ def hook_of(request: ControlRequest, pid: int) -> Hook:
 
 def views_of_request(request: ControlRequest) -> tuple[list[str], str] | None:
     """Return the files that a command line names, and its output; None without them. Raises: BadRequest."""
-    from fileops.attach.hook_views import MAX_FILES, unpacked
+    from fileops.attach.hook_views import MAX_FILES, unpack
 
     if not (views := _object(request.params, "views")):
         return None
     try:
-        return [*_paths(views.get("files"))][:MAX_FILES], unpacked(str(views.get("output", "")))
+        return [*_paths(views.get("files"))][:MAX_FILES], unpack(str(views.get("output", "")))
     except ValueError as fault:
         raise BadRequest(f"views cannot be read: {fault}") from None
 

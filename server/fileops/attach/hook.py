@@ -219,9 +219,9 @@ def shared_answer(caller: Caller, event: dict[str, Any], deadline: float) -> dic
 
         _require_output()
         if texts := hooked_session.notices(host, session, deadline, views_of(event)):
-            from fileops.attach.companion import said
+            from fileops.attach.companion import translate_answer
 
-            return said(caller, event, event, {"contexts": texts})
+            return translate_answer(caller, event, event, {"contexts": texts})
     return None
 
 

@@ -36,7 +36,7 @@ def views_of(event: dict[str, Any]) -> dict[str, object] | None:
     return {"files": files, "output": _pack(output)} if files else None
 
 
-def unpacked(packed: str) -> str:
+def unpack(packed: str) -> str:
     """Return the output that `views_of` has packed. Raises: ValueError."""
     try:
         data = zlib.decompressobj().decompress(b64decode(packed, validate=True), MAX_OUTPUT_BYTES)

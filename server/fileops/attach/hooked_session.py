@@ -60,11 +60,11 @@ def start_daemon() -> bool:
 
 def companion(caller: "Caller", report: Mapping[str, object], within_s: float) -> dict[str, Any]:
     """Return the daemon's answer about the host's own tools; {} without one."""
-    from fileops.attach.bodies import BadBody, body_bytes_of, packed, unpacked
+    from fileops.attach.bodies import BadBody, body_bytes_of, pack, unpack
 
     if not caller.own_id or within_s <= 0:
         return {}
-    deadline, body = time.monotonic() + within_s, packed(report)
+    deadline, body = time.monotonic() + within_s, pack(report)
     line = control_line("companion", host=caller.session_host, session=caller.own_id, body_bytes=len(body))
     try:
         attached = ask(find_address(None, os.environ), line + body, within_s)
@@ -73,7 +73,7 @@ def companion(caller: "Caller", report: Mapping[str, object], within_s: float) -
         with attached.connection as connection:
             if not attached.answer.is_ok:
                 return {}
-            return unpacked(_receive(connection, body_bytes_of(attached.answer.fields), deadline))
+            return unpack(_receive(connection, body_bytes_of(attached.answer.fields), deadline))
     except (AttachRefused, NotAttached, OSError, BadBody):
         return {}
 

@@ -115,7 +115,7 @@ def _calls(tool: str, arguments: Mapping[str, Any], response: object, cwd: str) 
     here = None if path is None else os.path.normpath(os.path.join(cwd, path))
     if tool in READS:
         if here is not None:
-            yield {"kind": "read", "path": here, **_shown(arguments, response)}
+            yield {"kind": "read", "path": here, **_find_shown_lines(arguments, response)}
         return
     if tool in NOTEBOOKS:
         if here is not None:
@@ -156,7 +156,7 @@ def _cell(arguments: Mapping[str, Any]) -> dict[str, str]:
     return {name: text for name, key in names.items() if (text := _text(arguments, key)) is not None}
 
 
-def _shown(arguments: Mapping[str, Any], response: object) -> dict[str, Any]:
+def _find_shown_lines(arguments: Mapping[str, Any], response: object) -> dict[str, Any]:
     """Return which lines a read was asked for, or has shown."""
     fields: dict[str, Any] = {}
     start = _number(arguments, "offset", "start_line", "startLine", "StartLine")
@@ -183,11 +183,11 @@ def _shown(arguments: Mapping[str, Any], response: object) -> dict[str, Any]:
     if (text := _text(given, "text_result_for_llm", "textResultForLlm")) is not None:
         return {**fields, "shown": text}  # of Copilot CLI; of a file that is too large it is a sentence
     if isinstance(response, str) and "<content>" in response:
-        return _shown_by_opencode(response) or fields
+        return _find_lines_of_opencode(response) or fields
     return fields
 
 
-def _shown_by_opencode(response: str) -> dict[str, Any]:
+def _find_lines_of_opencode(response: str) -> dict[str, Any]:
     body = response.partition("<content>\n")[2].rpartition("\n</content>")[0]
     lines = [found for line in body.split("\n") if (found := re.match(_NUMBERED, line)) is not None]
     if not lines:

@@ -161,13 +161,13 @@ class McpTraffic:
     def from_daemon(self, pump: Pump, chunk: bytes) -> None:
         for piece in self._from_daemon.feed(chunk):
             if piece.is_whole:
-                pump.to_client.put(self._delivered(piece.data))
+                pump.to_client.put(self._deliver(piece.data))
                 continue
             pump.to_client.put(piece.data)
             if piece.is_end and (match := _ID_AT_THE_START.match(piece.head)) is not None:
-                self._done(json.dumps(json.loads(match[1])))
+                self._end_call(json.dumps(json.loads(match[1])))
 
-    def _delivered(self, line: bytes) -> bytes:
+    def _deliver(self, line: bytes) -> bytes:
         """Note what a line of the daemon ends or asks, and return it in the form for the host."""
         message = _parse(line)
         key = None if message is None else _key(message)
@@ -176,7 +176,7 @@ class McpTraffic:
         if "method" not in message:
             if key == self._handshake_id and self._is_repeated and key not in self._in_flight:
                 return b""
-            self._done(key)
+            self._end_call(key)
             return line
         if self._n_daemons == 1:
             self._asked[key] = key
@@ -185,7 +185,7 @@ class McpTraffic:
         self._asked[json.dumps(shown)] = key
         return _encode({**message, "id": shown})
 
-    def _done(self, key: str) -> None:
+    def _end_call(self, key: str) -> None:
         self._in_flight.pop(key, None)
         self._modern.discard(key)
 
@@ -222,7 +222,7 @@ class McpTraffic:
         result: dict[str, Any] = {"content": [{"type": "text", "text": LOST_TEXT}], "isError": True}
         if key in self._modern:
             result["resultType"] = "complete"
-        self._done(key)
+        self._end_call(key)
         pump.to_client.put(_encode({"jsonrpc": "2.0", "id": json.loads(key), "result": result}))
 
 

@@ -93,7 +93,7 @@ def ask(address: Address, line: bytes, timeout_s: float) -> Attached | None:
     require_private_folder(address.folder, create=False)
     deadline = time.monotonic() + timeout_s
     for _ in range(ATTEMPTS):
-        connection = connected(address, max(deadline - time.monotonic(), _PAUSE_S))
+        connection = connect(address, max(deadline - time.monotonic(), _PAUSE_S))
         if connection is None:
             break
         try:
@@ -107,7 +107,7 @@ def ask(address: Address, line: bytes, timeout_s: float) -> Attached | None:
 def is_responsive(address: Address) -> bool:
     """Return whether a daemon answers. Blocks for at most ENDING_S. Raises: AttachRefused."""
     try:
-        connection = connected(address, ANSWER_S)
+        connection = connect(address, ANSWER_S)
         if connection is None:
             return False
         patience = _Patience(address, ENDING_S, None)
@@ -119,7 +119,7 @@ def is_responsive(address: Address) -> bool:
 
 def is_served(address: Address) -> bool:
     """Return whether a daemon listens. Raises: AttachRefused."""
-    connection = connected(address, 1.0)
+    connection = connect(address, 1.0)
     if connection is not None:
         connection.close()
     return connection is not None
@@ -138,7 +138,7 @@ def start_in_background(address: Address, idle_s: float = IDLE_S) -> None:
         return
     with try_lock(address) as is_locked:
         if is_locked and not is_served(address):
-            with listening_socket(address) as listening:
+            with create_socket(address) as listening:
                 spawn_daemon(listening, address, idle_s)
 
 
@@ -148,10 +148,10 @@ def start_in_background(address: Address, idle_s: float = IDLE_S) -> None:
 def _attach(address: Address, line: bytes, idle_s: float, options: Sequence[str], patience: "_Patience") -> Attached:
     """Raises: DaemonLost, NotAttached, AttachRefused."""
     deadline = time.monotonic() + LOCK_S
-    while (connection := connected(address, ANSWER_S)) is None:
+    while (connection := connect(address, ANSWER_S)) is None:
         with try_lock(address) as is_locked:
             if is_locked:
-                if (connection := connected(address, ANSWER_S)) is not None:
+                if (connection := connect(address, ANSWER_S)) is not None:
                     break
                 return _start(address, line, idle_s, options, patience)
         if time.monotonic() > deadline:
@@ -162,9 +162,9 @@ def _attach(address: Address, line: bytes, idle_s: float, options: Sequence[str]
 
 def _start(address: Address, line: bytes, idle_s: float, options: Sequence[str], patience: "_Patience") -> Attached:
     """Start a daemon, and return when it has answered. The lock is held."""
-    with listening_socket(address) as listening:
+    with create_socket(address) as listening:
         spawn_daemon(listening, address, idle_s, options)
-    connection = connected(address, ANSWER_S)
+    connection = connect(address, ANSWER_S)
     try:
         if connection is not None:
             return _greet(connection, line, patience.wait_readable)
@@ -173,7 +173,7 @@ def _start(address: Address, line: bytes, idle_s: float, options: Sequence[str],
     raise NotAttached(f"The shared daemon could not be started. Its log is {log_path(os.environ, address.stem)}.")
 
 
-def connected(address: Address, timeout_s: float) -> socket.socket | None:
+def connect(address: Address, timeout_s: float) -> socket.socket | None:
     """Connect; None if no process listens. Raises: AttachRefused, NotAttached."""
     try:
         status = os.lstat(address.socket)
@@ -372,7 +372,7 @@ def try_lock(address: Address) -> Generator[bool]:
         os.close(fd)
 
 
-def listening_socket(address: Address) -> socket.socket:
+def create_socket(address: Address) -> socket.socket:
     """Create the socket, replacing one at which no process listens. The lock is held. Raises: AttachRefused."""
     with suppress(FileNotFoundError):
         os.unlink(address.socket)

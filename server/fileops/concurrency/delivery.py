@@ -14,7 +14,7 @@ from types import TracebackType
 Effect = Callable[[], None]
 
 
-def nothing() -> None: ...
+def do_nothing() -> None: ...
 
 
 class Delivery:
@@ -61,7 +61,7 @@ class Delivery:
         if self._changed is not None:
             self._changed.set()
 
-    async def settled(self) -> None:
+    async def wait_until_settled(self) -> None:
         """Wait until the answer has been sent or dropped, and its effects have been applied."""
         if not self.is_settled:
             if self._changed is None:
@@ -77,7 +77,7 @@ def present_delivery() -> Delivery | None:
     return _present.get()
 
 
-def when_delivered(on_sent: Effect, on_dropped: Effect = nothing) -> None:
+def when_delivered(on_sent: Effect, on_dropped: Effect = do_nothing) -> None:
     """Register what to call when the answer to the current request has been sent, or dropped.
 
     Outside a request, where the caller already has the result, `on_sent` is called at once.

@@ -22,7 +22,7 @@ def of_editor(name: str) -> Share:
     return f"{EDITOR} {name}" if name else EDITOR
 
 
-def mapped(prefix: str) -> Share:
+def of_mount(prefix: str) -> Share:
     """Return the share of the filesystem that is mapped to this prefix."""
     return f"mapped {prefix}"
 
@@ -63,13 +63,13 @@ def enter(allowed: frozenset[Share] | None) -> None:
     _here.allowed = allowed
 
 
-def allowed_here() -> frozenset[Share] | None:
+def of_thread() -> frozenset[Share] | None:
     """Return the shares of this thread, for `enter` in a thread that works for it."""
     return _here.allowed
 
 
 @contextmanager
-def waiting_for_disk_only() -> Generator[None]:
+def wait_for_disk_only() -> Generator[None]:
     """Wait only for the disk inside the block, in a thread that may otherwise wait for anything (the event loop's)."""
     _here.allowed = LOCAL
     try:
@@ -79,7 +79,7 @@ def waiting_for_disk_only() -> Generator[None]:
 
 
 @contextmanager
-def refusing(full: frozenset[Share]) -> Generator[None]:
+def refuse(full: frozenset[Share]) -> Generator[None]:
     """Make each `require` of one of these shares fail inside the block."""
     _here.full = full
     try:

@@ -243,7 +243,7 @@ class SharedWorkers:
             else:
                 needs |= {share}
             try:
-                return await self._pool(needs).run(token, partial(_refused, full, work))
+                return await self._pool(needs).run(token, partial(_run_refused, full, work))
             except NeedsShare as found:
                 share = found.share
 
@@ -288,6 +288,6 @@ class SharedWorkers:
         return pool
 
 
-def _refused(full: frozenset[Share], work: Callable[[], T]) -> T:
-    with shares.refusing(full):
+def _run_refused(full: frozenset[Share], work: Callable[[], T]) -> T:
+    with shares.refuse(full):
         return work()

@@ -96,7 +96,7 @@ def _without_worktrees(folders: tuple[str, ...]) -> tuple[str, ...]:
     )
 
 
-def simplified(decision: Decision, plan: Plan) -> Decision:
+def simplify(decision: Decision, plan: Plan) -> Decision:
     """Return Once if the user's text or choice of parts equals the proposal, else the decision."""
     match decision:
         case Modify(user_text):

@@ -8,7 +8,7 @@ from typing import assert_never
 
 from msgspec.structs import replace
 
-from fileops.core.approval import simplified
+from fileops.core.approval import simplify
 from fileops.core.diff.unified import change_of
 from fileops.core.legacy_text import require_encodable
 from fileops.core.review.changes import changes_of
@@ -50,7 +50,7 @@ def apply_decision(plan: Plan, decision: Decision, *, file_path: str, limits: Li
     with another text, the caller does not pass `removes`. Raises: Rejected, NobodyDecided, ConsentUnavailable,
     TooManyReviews, ApprovalTimedOut, NotEncodable.
     """
-    decision = simplified(decision, plan)
+    decision = simplify(decision, plan)
     match decision:
         case Once() | Always():
             return plan

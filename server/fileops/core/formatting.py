@@ -21,7 +21,7 @@ def changed_lines(before: str | None, after: str) -> list[LineRange]:
     return [(start, stop) for _, _, start, stop in changed_ranges(before.split("\n"), lines) if start < stop]
 
 
-def formatted(text: str, ranges: Sequence[LineRange], made: Sequence[Sequence[Replacement]]) -> str:
+def apply_changes(text: str, ranges: Sequence[LineRange], made: Sequence[Sequence[Replacement]]) -> str:
     """Return `text` with the line changes that lie in the ranges; one that reaches beyond its range is left out.
 
     made: for each range, in order, what a formatter replaces in `text`. Raises: ValueError, if two of these overlap.
@@ -31,14 +31,14 @@ def formatted(text: str, ranges: Sequence[LineRange], made: Sequence[Sequence[Re
     result: list[str] = []
     at = 0
     for (first, last), replacements in zip(ranges, made, strict=True):
-        for start, stop, new in _changed(text, lines, starts, replacements):
+        for start, stop, new in _find_changes(text, lines, starts, replacements):
             if first <= start and stop <= last:
                 result += [*lines[at:start], *new]
                 at = stop
     return "\n".join([*result, *lines[at:]])
 
 
-def _changed(
+def _find_changes(
     text: str, lines: Sequence[str], starts: Sequence[int], replacements: Sequence[Replacement]
 ) -> list[tuple[int, int, list[str]]]:
     """Return which lines the replacements change, in order and as small as possible, and the new lines."""

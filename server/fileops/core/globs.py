@@ -102,7 +102,7 @@ def _class(members: str) -> str:
 # --- globs of unreadable files ---------------------------------------------------------------------------------
 
 
-def folded(path: str) -> str:
+def fold(path: str) -> str:
     """Return the path in the form that filesystems which ignore case and character forms compare."""
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", path).casefold())
 
@@ -121,12 +121,12 @@ def fault_of_glob(glob: str) -> str | None:
 @cache
 def _globs_of(glob: str) -> tuple[Glob, Glob]:
     """Return the globs for the file itself and for everything below it. Raises: ValueError."""
-    bare = folded(glob).rstrip("/") or glob
+    bare = fold(glob).rstrip("/") or glob
     return Glob(bare), Glob(f"{bare}/**")
 
 
 @lru_cache(maxsize=MAX_VERDICTS)
 def is_below(glob: str, path: str) -> bool:
     """Return whether a valid glob matches a canonical path or a folder above it, ignoring case."""
-    name = folded(path)
+    name = fold(path)
     return any(pattern.fullmatch(name) for pattern in _globs_of(glob))

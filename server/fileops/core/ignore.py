@@ -14,7 +14,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from fileops.core import text
-from fileops.core.globs import folded
+from fileops.core.globs import fold
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,7 +48,7 @@ class IgnorePatterns:
         """
         known = self._known.get(path)
         if known is None:
-            known = _is_matched(self._exact, path) or _is_matched(self._folded, folded(path))
+            known = _is_matched(self._exact, path) or _is_matched(self._folded, fold(path))
             if len(self._known) >= MAX_KNOWN:
                 self._known.clear()
             self._known[path] = known
@@ -112,10 +112,10 @@ def _lines_of(data: bytes) -> "list[str]":
 def _fold_line(line: str) -> str:
     """Return the line for the comparison without case; unchanged if it would be no pattern (`[Z-a]`)."""
     try:
-        _patterns_of([folded(line)])
+        _patterns_of([fold(line)])
     except BadPatternsError:
         return line
-    return folded(line)
+    return fold(line)
 
 
 def _patterns_of(lines: "Sequence[str]") -> "Patterns":

@@ -13,11 +13,11 @@ Check = Callable[[], None]  # raises if the work was cancelled
 N_BETWEEN = 4096  # items of about a microsecond each
 
 
-def unchecked() -> None:
+def check_nothing() -> None:
     """Check nothing: for work that cannot be cancelled."""
 
 
-def checked(items: Iterable[T], check: Check) -> Iterator[T]:
+def check_between(items: Iterable[T], check: Check) -> Iterator[T]:
     """Yield the items, and call `check` before every few thousand. Raises: the errors of `check`."""
     for number, item in enumerate(items):
         if number % N_BETWEEN == 0:

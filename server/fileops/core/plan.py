@@ -11,7 +11,7 @@ from fileops.core.legacy_text import require_encodable
 from fileops.core.matching.correction import BY_CLIENT, correct
 from fileops.core.matching.exact import EXACT, STRATEGIES, Step, find, lines_of
 from fileops.core.matching.replacement import require_bounded_growth, splices_for
-from fileops.core.pausing import Check, unchecked
+from fileops.core.pausing import Check, check_nothing
 from fileops.core.text import detect_format, encode
 from fileops.core.whole_text import splices_to_text
 from fileops.model.edits import Edit, Plan, Splice
@@ -51,7 +51,7 @@ def execute(content: Text, old_string: str, new_string: str, replace_all: bool) 
     return _after(content, step.splices)
 
 
-def resolve(text: Text, edit: Edit, *, correction: bool = False, check: Check = unchecked) -> Step:
+def resolve(text: Text, edit: Edit, *, correction: bool = False, check: Check = check_nothing) -> Step:
     """Return the splices of one edit. They may leave the bytes unchanged.
 
     correction: whether a text that is not found as given may be corrected (core/matching/correction.py).
@@ -100,7 +100,7 @@ def plan(
     is_multi: bool | None = None,
     fill_empty: bool = False,
     correction: bool = False,
-    check: Check = unchecked,
+    check: Check = check_nothing,
 ) -> Plan:
     """Resolve the edits in order, each on the result of the previous one, into splices over the snapshot.
 
@@ -122,7 +122,7 @@ def plan(
         check()
         try:
             is_filling = fills and index == 0 and not edit.old_string
-            step = _filling(edit) if is_filling else resolve(text, edit, correction=correction, check=check)
+            step = _fill(edit) if is_filling else resolve(text, edit, correction=correction, check=check)
         except _OF_ONE_EDIT as failure:
             failure.edit_index = index
             raise
@@ -182,7 +182,7 @@ def plan_write(
     *,
     limits: Limits,
     file_path: str | None = None,
-    check: Check = unchecked,
+    check: Check = check_nothing,
 ) -> Plan:
     """Resolve a whole new text into splices that produce it. BOM, encoding and line ends stay the file's.
 
@@ -190,7 +190,7 @@ def plan_write(
     """
     creates = not snapshot.exists
     if creates:
-        splices = _filling(Edit(old_string="", new_string=content)).splices
+        splices = _fill(Edit(old_string="", new_string=content)).splices
         fmt = detect_format(splices[0].new if splices else b"")
     else:
         splices = splices_to_text(Text(data=snapshot.data, format=fmt), _as_shown(content, snapshot.data, fmt))
@@ -231,7 +231,7 @@ _OF_ONE_EDIT = (
 )  # fmt: skip
 
 
-def _filling(edit: Edit) -> Step:
+def _fill(edit: Edit) -> Step:
     """Return the step that writes the content of a new file: the text as given, in UTF-8."""
     content = encode(edit.new_string, TextFormat())
     splices = (Splice(0, 0, content),) if content else ()

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from fileops.core import splices as splicing
 from fileops.core.diff.unified import change_of
 from fileops.core.legacy_text import require_encodable
-from fileops.core.pausing import Check, unchecked
+from fileops.core.pausing import Check, check_nothing
 from fileops.core.text import decode, detect_format
 from fileops.core.whole_text import splices_to_text
 from fileops.model.edits import Plan, Splice
@@ -45,7 +45,7 @@ class TextStep(Protocol):
         """Return its name in results. Asked after the step."""
         ...
 
-    def processed(self, file_path: str, before: str | None, after: str, /) -> str:
+    def process(self, file_path: str, before: str | None, after: str, /) -> str:
         """Return the text to write instead of `after`. Raises: ProcessingFailed."""
         ...
 
@@ -56,23 +56,23 @@ class Processor(Struct, frozen=True):
     name: str
     load: Callable[[], ProcessorPlugin]
 
-    def processed(self, file_path: str, before: str | None, after: str) -> str:
+    def process(self, file_path: str, before: str | None, after: str) -> str:
         """Run the processor. Raises: ProcessingFailed."""
         try:
             made = cast("object", self.load()(file_path, before, after))
         except PluginFailed as failure:
-            raise self._failed(failure.reason) from failure
+            raise self._make_failure(failure.reason) from failure
         except FileOpsError:
             raise
         except (Exception, SystemExit) as error:  # foreign code of a plugin
-            raise self._failed(f"{type(error).__name__}: {error}") from error
+            raise self._make_failure(f"{type(error).__name__}: {error}") from error
         if made is None:
             return after
         if not isinstance(made, str):
-            raise self._failed(f"it returned {type(made).__name__} instead of a text")
+            raise self._make_failure(f"it returned {type(made).__name__} instead of a text")
         return made
 
-    def _failed(self, reason: str) -> ProcessingFailed:
+    def _make_failure(self, reason: str) -> ProcessingFailed:
         return ProcessingFailed(processor=self.name, reason=reason[:MAX_REASON_CHARS])
 
 
@@ -80,7 +80,13 @@ PROCESSORS: dict[str, Processor] = {}  # those installed, by name
 
 
 def process(
-    steps: Sequence[TextStep], plan: Plan, *, file_path: str, limits: Limits, is_multi: bool, check: Check = unchecked
+    steps: Sequence[TextStep],
+    plan: Plan,
+    *,
+    file_path: str,
+    limits: Limits,
+    is_multi: bool,
+    check: Check = check_nothing,
 ) -> Plan:
     """Return the plan with what the steps make of its text, in order. A plan without effect stays as it is.
 
@@ -90,13 +96,13 @@ def process(
     if not steps or not (plan.splices or plan.creates):
         return plan
     snapshot = plan.snapshot
-    before = _shown(snapshot.data, plan.format) if snapshot.exists else None
+    before = _decode(snapshot.data, plan.format) if snapshot.exists else None
     splices, processed_by = plan.splices, list[str]()
     for step in steps:
         check()
         edited = splicing.apply(snapshot.data, splices)
         text = Text(data=edited, format=plan.format if snapshot.exists else detect_format(edited))
-        made = step.processed(snapshot.path, before, _shown(edited, text.format))
+        made = step.process(snapshot.path, before, _decode(edited, text.format))
         made_splices = _splices_to(text, made)
         require_encodable(text, made_splices, snapshot.encoding)
         if made_splices:
@@ -125,5 +131,5 @@ def _splices_to(text: Text, made: str) -> tuple[Splice, ...]:
     return splicing.effective(text.data, splices_to_text(text, made))
 
 
-def _shown(data: bytes, fmt: TextFormat) -> str:
+def _decode(data: bytes, fmt: TextFormat) -> str:
     return decode(data, fmt).replace("\r\n", "\n")

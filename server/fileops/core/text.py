@@ -300,7 +300,7 @@ def to_lf(text: str) -> str:
     return text.replace("\r\n", "\n")
 
 
-def numbered(number: int, line: str, max_chars: int) -> str:
+def number_line(number: int, line: str, max_chars: int) -> str:
     """Format a line as a read shows it."""
     return f"{number:>6}→{cut(line, max_chars)}"
 

@@ -56,11 +56,11 @@ def require_valid(names: Sequence[str], plan: Plan) -> None:
     if not names or not (plan.splices or plan.creates):
         return
     snapshot = plan.snapshot
-    before = _shown(snapshot.data, plan.format) if snapshot.exists else None
-    after = _shown(splices.apply(snapshot.data, plan.splices), plan.format)
+    before = _decode(snapshot.data, plan.format) if snapshot.exists else None
+    after = _decode(splices.apply(snapshot.data, plan.splices), plan.format)
     for name in names:
         VALIDATORS[name].require_valid(snapshot.path, before, after)
 
 
-def _shown(data: bytes, fmt: TextFormat) -> str:
+def _decode(data: bytes, fmt: TextFormat) -> str:
     return text.decode(data, fmt).replace("\r\n", "\n")

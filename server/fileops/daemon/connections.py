@@ -89,7 +89,7 @@ class Connections:
         return [
             {
                 "name": client.name,
-                **described(client.attachment),
+                **describe(client.attachment),
                 "pid": client.peer.pid or client.attachment.pid,
                 "roots": known.get(client.name, {}).get("roots", list(client.attachment.roots)),
                 "sessions": known.get(client.name, {}).get("sessions", []),
@@ -106,7 +106,7 @@ class Connections:
         return [{**refused.about, "pid": refused.pid, "reason": refused.reason} for refused in self._refused.values()]
 
 
-def described(attachment: AttachRequest) -> dict[str, str]:
+def describe(attachment: AttachRequest) -> dict[str, str]:
     return {
         "host": attachment.host,
         "role": attachment.role,

@@ -11,7 +11,7 @@ _CHUNK_BYTES = 1 << 18
 LINGER_S = 2.0  # for a client to close its end after the daemon did
 
 
-async def received_line(connection: socket.socket) -> bytes | None:
+async def receive_line(connection: socket.socket) -> bytes | None:
     """Return the client's line; None if it is too long or the client is gone. What follows stays in the socket."""
     line = b""
     while not line.endswith(b"\n"):
@@ -24,7 +24,7 @@ async def received_line(connection: socket.socket) -> bytes | None:
     return line
 
 
-async def received_body(connection: socket.socket, n_bytes: int) -> bytes | None:
+async def receive_body(connection: socket.socket, n_bytes: int) -> bytes | None:
     """Return the bytes that follow the line; None if the client is gone."""
     loop, body = asyncio.get_running_loop(), bytearray()
     while len(body) < n_bytes:

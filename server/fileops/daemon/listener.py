@@ -16,7 +16,7 @@ from typing import assert_never, cast
 
 from fileops import __version__
 from fileops.attach.address import Address
-from fileops.attach.bodies import BadBody, body_bytes_of, packed, unpacked
+from fileops.attach.bodies import BadBody, body_bytes_of, pack, unpack
 from fileops.attach.handshake import (
     ATTACH,
     LINE_S,
@@ -35,8 +35,8 @@ from fileops.attach.handshake import (
     views_of_request,
 )
 from fileops.concurrency.delivery import Delivery
-from fileops.daemon.connections import MAX_CONNECTIONS, AttachedClient, Connections, described
-from fileops.daemon.lines import client_closed, has_hung_up, received_body, received_line, send
+from fileops.daemon.connections import MAX_CONNECTIONS, AttachedClient, Connections, describe
+from fileops.daemon.lines import client_closed, has_hung_up, receive_body, receive_line, send
 from fileops.daemon.peer import PeerProcess, is_exhaustion, peer_of, refusal_of
 from fileops.daemon.shared_service import SharedService
 from fileops.rpc.standard_io import BROKEN
@@ -180,7 +180,7 @@ class Listener:
                 continue
             task = loop.create_task(self._serve(connection))
             self._tasks.add(task)
-            task.add_done_callback(self._served)
+            task.add_done_callback(self._on_served)
 
     def _keep_spare(self) -> None:
         """Reserve a descriptor.
@@ -191,7 +191,7 @@ class Listener:
             with suppress(OSError):  # none is free; try again after the next client
                 self._spare = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
 
-    def _served(self, task: "asyncio.Task[None]") -> None:
+    def _on_served(self, task: "asyncio.Task[None]") -> None:
         self._tasks.discard(task)
         self._keep_spare()
         if self._is_outdated and not self._tasks:
@@ -207,7 +207,7 @@ class Listener:
                 peer = peer_of(connection)
                 refusal = refusal_of(connection, peer)  # before its first byte is read
                 async with asyncio.timeout(LINE_S):
-                    line = await received_line(connection)
+                    line = await receive_line(connection)
             except (OSError, TimeoutError) as fault:
                 log.debug("a client did not say who it is: %r", fault)
                 return
@@ -229,10 +229,10 @@ class Listener:
             refusal = "retiring" if self._is_retiring else "full" if self._connections.is_full else None
         if refusal is not None:
             if isinstance(request, AttachRequest) and refusal != "retiring":
-                self._connections.note_refused(described(request), peer, refusal)
+                self._connections.note_refused(describe(request), peer, refusal)
             return await send(connection, refusal_line(refusal, _MESSAGES[refusal], ends_soon=self._is_ending))
         if isinstance(request, AttachRequest) and has_hung_up(connection):  # the daemon hung, and serves nothing here
-            return self._connections.note_refused(described(request), peer, "silent")
+            return self._connections.note_refused(describe(request), peer, "silent")
         match request:
             case ControlRequest():
                 return await self._control(connection, request, peer)
@@ -305,9 +305,9 @@ class Listener:
                     "language_servers": await self._service.language_servers(),
                     "unsettled": self._service.unsettled(),
                     "guarded": self._service.describe_guarded(),
-                    **_bounded(self._service.waiting_reviews()),
+                    **_bound_reviews(self._service.waiting_reviews()),
                 }
-                return fitted_line(status, request.params.get("max_bytes"))
+                return fit_line(status, request.params.get("max_bytes"))
             case "stop":
                 self.retire("asked to stop")
                 return control_answer_line(n_connections=len(self._connections))
@@ -331,11 +331,11 @@ class Listener:
         hook = hook_of(request, peer.pid)
         try:
             async with asyncio.timeout(LINE_S):
-                body = await received_body(connection, body_bytes_of(request.params))
-            report = {} if body is None else unpacked(body)
+                body = await receive_body(connection, body_bytes_of(request.params))
+            report = {} if body is None else unpack(body)
         except BadBody as fault:
             raise BadRequest(str(fault)) from None
-        answer = packed(await self._service.companion(hook, report))
+        answer = pack(await self._service.companion(hook, report))
         return control_answer_line(body_bytes=len(answer)) + answer
 
     async def _notices(self, request: ControlRequest, peer: PeerProcess) -> list[str]:
@@ -367,7 +367,7 @@ def _patience_of(request: ControlRequest) -> float:
     return min(within_s, HOOK_S) if isinstance(within_s, int | float) else HOOK_S
 
 
-def _bounded(reviews: Sequence[Mapping[str, object]]) -> dict[str, object]:
+def _bound_reviews(reviews: Sequence[Mapping[str, object]]) -> dict[str, object]:
     """Return the oldest reviews that fit into one line, and the number of all that wait."""
     shown: list[Mapping[str, object]] = []
     left = MAX_REVIEWS_BYTES
@@ -379,7 +379,7 @@ def _bounded(reviews: Sequence[Mapping[str, object]]) -> dict[str, object]:
     return {"reviews": shown, "n_reviews": len(reviews)}
 
 
-def fitted_line(status: Mapping[str, object], max_bytes: object) -> bytes:
+def fit_line(status: Mapping[str, object], max_bytes: object) -> bytes:
     """Return the answer to `status` in one line that its reader reads: its lists are cut until it is short enough.
 
     A list that is cut has its length beside it: `n_roots` for `roots`. Args: max_bytes: as the request says it.

@@ -15,7 +15,7 @@ from msgspec import Struct
 from fileops import __version__
 from fileops.attach.address import Address, AttachRefused, find_address, require_private_folder
 from fileops.attach.handshake import ATTACH
-from fileops.attach.starter import BACKLOG, LISTENING, LOCK_S, is_served, listening_socket, try_lock
+from fileops.attach.starter import BACKLOG, LISTENING, LOCK_S, create_socket, is_served, try_lock
 from fileops.daemon.connections import MAX_CONNECTIONS
 from fileops.daemon.listener import Listener
 from fileops.daemon.shared_service import SharedService
@@ -47,7 +47,7 @@ def serve_daemon(options: DaemonOptions, make_service: Callable[[str], SharedSer
     is_ours = listening is None or options.is_detached  # otherwise systemd's, which keeps listening
     try:
         if listening is None:
-            listening = _bound_socket(find_address(options.socket, os.environ))
+            listening = _bind_socket(find_address(options.socket, os.environ))
         address = find_address(listening.getsockname(), os.environ)
         require_private_folder(address.folder, create=False)
     except AttachRefused as refused:
@@ -93,7 +93,7 @@ def inherited_socket() -> socket.socket | None:
     return inherited
 
 
-def _bound_socket(address: Address) -> socket.socket:
+def _bind_socket(address: Address) -> socket.socket:
     """Raises: AttachRefused, including if a daemon already runs."""
     require_private_folder(address.folder, create=True)
     deadline = time.monotonic() + LOCK_S
@@ -102,7 +102,7 @@ def _bound_socket(address: Address) -> socket.socket:
             if is_locked:
                 if is_served(address):
                     break
-                return listening_socket(address)
+                return create_socket(address)
         time.sleep(_PAUSE_S)
     raise AttachRefused(f"A shared daemon runs already at {address.socket}. `fileops-server status --stop` ends it.")
 

@@ -125,7 +125,7 @@ def bytes_of(path: str) -> bytes:
         return file.read()
 
 
-def replaced(path: str, *edits: tuple[str, str]) -> bytes:
+def replace_pair(path: str, *edits: tuple[str, str]) -> bytes:
     content = bytes_of(path)
     for old, new in edits:
         content = content.replace(old.encode(), new.encode(), 1)

@@ -23,7 +23,7 @@ from fileops.demo.files import (
     bytes_of,
     copies,
     example,
-    replaced,
+    replace_pair,
     write,
     write_behind_its_back,
 )
@@ -91,7 +91,7 @@ async def _play(stage: Stage, folder: str, cast: Cast, command: Sequence[str] | 
 
         stage.step("It edits one place")
         stage.asks("edit", cast.first, cast.edit)
-        wanted = replaced(first, cast.edit)
+        wanted = replace_pair(first, cast.edit)
         edited = await agent.edit(first, *cast.edit)
         require_written(first, wanted, edited)
         await stage.show(agent, "edit", first, edited)
@@ -99,7 +99,7 @@ async def _play(stage: Stage, folder: str, cast: Cast, command: Sequence[str] | 
         stage.step(f"It edits several places of {cast.second} at once: all of them or none")
         require((await agent.read(second)).ok, "the second file could not be read")
         stage.asks("multi_edit", cast.second, *cast.edits)
-        wanted = replaced(second, *cast.edits)
+        wanted = replace_pair(second, *cast.edits)
         multi_edited = await agent.multi_edit(second, cast.edits)
         require_written(second, wanted, multi_edited)
         await stage.show(agent, "multiEdit", second, multi_edited)
@@ -129,7 +129,7 @@ async def _play(stage: Stage, folder: str, cast: Cast, command: Sequence[str] | 
         stage.answer("the file counts as fresh")
 
         stage.step("Now the same edit succeeds, and the other program's line is still there")
-        wanted = replaced(first, cast.late_edit)
+        wanted = replace_pair(first, cast.late_edit)
         late_edited = await agent.edit(first, *cast.late_edit)
         require_written(first, wanted, late_edited)
         require(VISITOR.encode() in bytes_of(first), "the other program's line was lost")
@@ -138,7 +138,7 @@ async def _play(stage: Stage, folder: str, cast: Cast, command: Sequence[str] | 
         stage.step("From now on the user is asked before a write: the first answer is no, the second yes")
         await agent.set_approval_mode("default")
         stage.asks("edit", cast.first, cast.asked_edit)
-        before, wanted = bytes_of(first), replaced(first, cast.asked_edit)
+        before, wanted = bytes_of(first), replace_pair(first, cast.asked_edit)
         rejected = await agent.edit(first, *cast.asked_edit)
         require(rejected.code == "rejected", f"answered {rejected.code or 'success'}")
         require(bytes_of(first) == before, "a rejected edit changed the file")
@@ -151,7 +151,7 @@ async def _play(stage: Stage, folder: str, cast: Cast, command: Sequence[str] | 
         stage.step(f"All edits of the agent in {cast.first} are undone, and the other program's line stays")
         await agent.set_approval_mode("yolo")
         edits = (cast.asked_edit, cast.late_edit, *(cast.edits[::-1] if first == second else ()), cast.edit)
-        wanted = replaced(first, *((new, old) for old, new in edits))
+        wanted = replace_pair(first, *((new, old) for old, new in edits))
         undone = await agent.undo(session_id="default", file_path=first)
         require_written(first, wanted, undone)
         require(VISITOR.encode() in bytes_of(first), "the other program's line was lost")
@@ -169,7 +169,7 @@ async def _play_beside_a_formatter(stage: Stage, folder: str, command: Sequence[
         write(path, FORMATTED)
         edit = ("return quotient", "return round(quotient, 2)")
         stage.asks("edit", "formatted.py", edit)
-        wanted = replaced(path, edit)
+        wanted = replace_pair(path, edit)
         edited = await agent.edit(path, *edit)
         require_written(path, wanted, edited)
         require("your edit was applied to the file as it is now" in edited.output, "the result does not say so")

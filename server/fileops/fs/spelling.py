@@ -14,7 +14,7 @@ import os
 import sys
 import time
 
-from fileops.core.globs import folded
+from fileops.core.globs import fold
 from fileops.platform import descriptors, syscalls
 
 _ASKED_AGAIN_AFTER_S = 60.0  # a device number may be reused after a mount
@@ -35,7 +35,7 @@ def spelled(path: str, fd: int) -> str:
     if sys.platform == "darwin":
         found = os.fsdecode(fcntl.fcntl(fd, fcntl.F_GETPATH, bytes(_MAX_PATH_BYTES)).rstrip(b"\0"))
         # For a file with several hard links the kernel returns any of its names.
-        return found if folded(found) == folded(path) else _as_listed(path, os.fstat(fd).st_dev)
+        return found if fold(found) == fold(path) else _as_listed(path, os.fstat(fd).st_dev)
     device = os.fstat(fd).st_dev
     known = _ignores_case.get(device)
     if known is None or known[1] < time.monotonic():
@@ -117,7 +117,7 @@ def _listed_name(folder: str, name: str) -> str:
         inode = os.lstat(f"{folder}/{name}").st_ino
     except OSError:  # it must not be listed, or was removed
         return name
-    alike = [listed for listed in inodes if folded(listed) == folded(name)]
+    alike = [listed for listed in inodes if fold(listed) == fold(name)]
     # A short name, as on FAT, is only listed under the long one.
     found = alike or [listed for listed, listed_inode in inodes.items() if listed_inode == inode]
     return found[0] if len(found) == 1 else name

@@ -11,7 +11,15 @@ from contextlib import suppress
 from lsprotocol.types import FileChangeType
 
 from fileops.core.diagnostics.places import ServerPlace, checks, places_of
-from fileops.core.diagnostics.report import Compared, Edits, compared_change, compared_text, settled, text_of, unsettled
+from fileops.core.diagnostics.report import (
+    Compared,
+    Edits,
+    compare_change,
+    compare_text,
+    report_settled,
+    report_unsettled,
+    text_of,
+)
 from fileops.languages.connection import ServerEnded
 from fileops.languages.language_server import LanguageServer
 from fileops.languages.pool import LanguageServerPool
@@ -55,13 +63,13 @@ async def compare(pool: LanguageServerPool, comparison: Comparison) -> Diagnosti
     """Ask all language servers that check the files. If some fail, the others make the report."""
     sizes = [len(data) for change in comparison.changes for data in (change.before, change.after) if data is not None]
     if max(sizes, default=0) > MAX_FILE_BYTES:
-        return unsettled(comparison, "unavailable", comparison.sources, "a file has more than 1 MB")
+        return report_unsettled(comparison, "unavailable", comparison.sources, "a file has more than 1 MB")
     answers = await asyncio.gather(*(_ask(pool, place, comparison) for place in comparison.places()))
     found = [answer for answer in answers if isinstance(answer, _FoundProblems)]
     if not found:
         reason = "; ".join(answer for answer in answers if isinstance(answer, str))
-        return unsettled(comparison, "unavailable", comparison.sources, reason)
-    return settled(comparison, tuple(answer.source for answer in found), sum(found, Compared()))
+        return report_unsettled(comparison, "unavailable", comparison.sources, reason)
+    return report_settled(comparison, tuple(answer.source for answer in found), sum(found, Compared()))
 
 
 async def _ask(pool: LanguageServerPool, place: ServerPlace, comparison: Comparison) -> _FoundProblems | str:
@@ -101,9 +109,9 @@ async def _find(server: LanguageServer, comparison: Comparison) -> Compared:
         if change.after is not None:
             after = await server.problems(change.path_after, text_of(change.after), GIVE_UP_S)
             server.note_saved(change.path_after)
-            found += compared_change(change, before.get(change.path, ()), after)
+            found += compare_change(change, before.get(change.path, ()), after)
     for path, now in (await _problems_of_others(server, known)).items():
-        found += compared_text(path, server.text_of(path) or "", known[path], now)
+        found += compare_text(path, server.text_of(path) or "", known[path], now)
     return found
 
 

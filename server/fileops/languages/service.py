@@ -17,7 +17,7 @@ from lsprotocol.types import FileChangeType
 from msgspec.structs import replace
 
 from fileops.core.diagnostics.places import ServerPlace, places_of
-from fileops.core.diagnostics.report import Edits, compared_text, settled, text_of, unsettled
+from fileops.core.diagnostics.report import Edits, compare_text, report_settled, report_unsettled, text_of
 from fileops.core.formatting import LineRange
 from fileops.core.splices import compose
 from fileops.languages.comparison import GIVE_UP_S, MAX_FILE_BYTES, Comparison, compare
@@ -244,7 +244,7 @@ class LanguageServers:
         queue = self._queues.setdefault(job.comparison.places()[0].root, deque())
         if len(queue) > 1 and (joined := _join(queue[-1].comparison, job.comparison)) is not None:
             waiting = queue[-1].comparison
-            queue[-1].report.set_result(unsettled(waiting, "pending", waiting.sources))
+            queue[-1].report.set_result(report_unsettled(waiting, "pending", waiting.sources))
             job.comparison = joined
             queue[-1] = job
             return
@@ -261,7 +261,7 @@ class LanguageServers:
             report = await compare(self._pool, comparison)
         except Exception as fault:  # a language server is foreign code, and pygls decodes its output
             log.exception("the comparison of problems failed")
-            report = unsettled(comparison, "unavailable", comparison.sources, f"an internal error ({fault!r})")
+            report = report_unsettled(comparison, "unavailable", comparison.sources, f"an internal error ({fault!r})")
         for change in comparison.changes:
             self._reported.pop(change.path_after, None)
             self._reported[change.path_after] = comparison
@@ -277,8 +277,8 @@ class LanguageServers:
         if comparison is None:
             return
         given_path = next(change.given_path for change in comparison.changes if change.path_after == path)
-        compared = compared_text(given_path, server.text_of(path) or "", was, now)
-        report = settled(comparison, (server.setting.name,), compared)
+        compared = compare_text(given_path, server.text_of(path) or "", was, now)
+        report = report_settled(comparison, (server.setting.name,), compared)
         if report.n_introduced or report.n_resolved:
             self._report_correction(comparison.session_id, report)
 

@@ -19,7 +19,7 @@ from msgspec import Struct
 from fileops.concurrency.delivery import when_delivered
 from fileops.core.diagnostics.places import ServerPlace
 from fileops.core.diagnostics.positions import Positions
-from fileops.core.diagnostics.report import Edits, combined, compared_change, settled, text_of, unsettled
+from fileops.core.diagnostics.report import Edits, combine, compare_change, report_settled, report_unsettled, text_of
 from fileops.core.formatting import LineRange
 from fileops.model.commits import Commit
 from fileops.model.diagnostics import (
@@ -257,7 +257,7 @@ class Diagnosis:
             editor, reason = self._editor_of(commit.edits.changes[0].path), found  # it may have turned out to have none
         if commit.by_servers is not None:
             return await asyncio.wrap_future(commit.by_servers)
-        return unsettled(commit.edits, "unavailable", (editor.name,), reason) if editor is not None else None
+        return report_unsettled(commit.edits, "unavailable", (editor.name,), reason) if editor is not None else None
 
     def sources_of(self, commit: _Commit) -> tuple[str, ...]:
         """Return the sources that are asked about a commit."""
@@ -321,7 +321,7 @@ class Diagnosis:
             return "the editor did not say those after the edit"
         self._keep(key, after)
         known = () if before is None else before.problems(old)
-        return settled(edits, (editor.name,), compared_change(change, known, after.problems(new)))
+        return report_settled(edits, (editor.name,), compare_change(change, known, after.problems(new)))
 
 
 class ClientDiagnosis:
@@ -407,7 +407,9 @@ class ClientDiagnosis:
                 self._note_late(session_id, report)
 
         task.add_done_callback(note)
-        return combined([unsettled(commit.edits, "pending", self._diagnosis.sources_of(commit)) for commit in commits])
+        return combine(
+            [report_unsettled(commit.edits, "pending", self._diagnosis.sources_of(commit)) for commit in commits]
+        )
 
     async def _settle(self, commits: "Sequence[_Commit]") -> DiagnosticsReport | None:
         try:
@@ -415,7 +417,7 @@ class ClientDiagnosis:
                 found = await asyncio.gather(*map(self._diagnosis.report, commits))
         except TimeoutError:
             late = [
-                unsettled(
+                report_unsettled(
                     commit.edits,
                     "unavailable",
                     (sources := self._diagnosis.sources_of(commit)),
@@ -423,9 +425,9 @@ class ClientDiagnosis:
                 )
                 for commit in commits
             ]
-            return combined(late)
+            return combine(late)
         reports = [report for report in found if report is not None]
-        return combined(reports) if reports else None
+        return combine(reports) if reports else None
 
     def _note_late(self, session_id: SessionName, report: DiagnosticsReport) -> None:
         self._late[session_id].append(report)

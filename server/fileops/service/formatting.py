@@ -5,7 +5,7 @@ from concurrent.futures import Future
 
 from fileops.concurrency import shares
 from fileops.core.diagnostics.places import places_of
-from fileops.core.formatting import LineRange, changed_lines, formatted
+from fileops.core.formatting import LineRange, apply_changes, changed_lines
 from fileops.model.diagnostics import Formatted, LanguageServerSetting
 from fileops.model.errors import ProcessingFailed
 from fileops.service.diagnosis import Diagnosis
@@ -49,7 +49,7 @@ class Formatting:
         """The language server's name, shown as a processor's."""
         return f"{self._server} format"
 
-    def processed(self, _file_path: str, before: str | None, after: str) -> str:
+    def process(self, _file_path: str, before: str | None, after: str) -> str:
         """Return the text with its changed lines formatted."""
         ranges = changed_lines(before, after)
         if not ranges:
@@ -74,7 +74,7 @@ class Formatting:
         if answer.made is None:
             return after
         try:
-            return formatted(after, ranges, answer.made)
+            return apply_changes(after, ranges, answer.made)
         except ValueError:
             self.not_formatted = f"{answer.server} sent edits that overlap"
             return after

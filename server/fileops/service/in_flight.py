@@ -10,7 +10,7 @@ from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from functools import partial
 
-from fileops.concurrency.delivery import Delivery, Effect, nothing, present_delivery
+from fileops.concurrency.delivery import Delivery, Effect, do_nothing, present_delivery
 from fileops.model.sessions import SessionName
 
 Key = tuple[str, str]  # the full name of a session, and a path as the session gave it
@@ -22,7 +22,7 @@ class RequestsInFlight:
         self._editing: Counter[Key] = Counter()
 
     def when_delivered(
-        self, session_id: SessionName, file_path: str, on_sent: Effect, on_dropped: Effect = nothing
+        self, session_id: SessionName, file_path: str, on_sent: Effect, on_dropped: Effect = do_nothing
     ) -> None:
         """As `concurrency.delivery.when_delivered`. Until then, `answered` waits for the current request.
 
@@ -41,7 +41,7 @@ class RequestsInFlight:
         Those requests no longer need the lock, so this ends.
         """
         while unanswered := self._unanswered.get((session_id, file_path)):
-            await unanswered[0].settled()
+            await unanswered[0].wait_until_settled()
 
     @contextmanager
     def editing(self, session_id: SessionName, file_path: str) -> Generator[None]:

@@ -10,7 +10,7 @@ from itertools import islice
 
 from msgspec import Struct
 
-from fileops.concurrency.delivery import nothing, when_delivered
+from fileops.concurrency.delivery import do_nothing, when_delivered
 from fileops.core.presentation.notices import notice_of, notice_text
 from fileops.model.files import Stamp
 from fileops.model.results import ChangeNotice, ForeignChange, Notices
@@ -136,7 +136,7 @@ class NoticeBoard:
         report = reported[change.path] = change.digest, change.stamp
         moves_base = is_whole and self._moves_base
         when_delivered(
-            partial(self._count, session_id, change) if moves_base else nothing,
+            partial(self._count, session_id, change) if moves_base else do_nothing,
             partial(self._take_back, session_id, change.path, report),
         )
 

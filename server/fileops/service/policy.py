@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from fileops.core import text
 from fileops.core.approval import is_rule_file, needs_decision
 from fileops.core.pausing import Check
-from fileops.core.presentation.outputs import joined_change
+from fileops.core.presentation.outputs import join_changes
 from fileops.core.review.changes import MAX_SHOWN_BYTES, changes_of
 from fileops.core.roots import Roots
 from fileops.model.approval import ApprovalRequest
@@ -110,7 +110,7 @@ def question_about_set(questions: Sequence[ApprovalRequest], texts: tuple[str, s
         title=title,
         description=description,
         files=tuple(questions),
-        change=reduce(joined_change, [question.change for question in questions]),
+        change=reduce(join_changes, [question.change for question in questions]),
         original_text=None,
         proposed_text=None,
         original_digest=content_digest(b"".join(question.original_digest for question in questions)),

@@ -9,7 +9,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from fileops.concurrency.cancellation import CancelToken
-from fileops.concurrency.delivery import nothing, when_delivered
+from fileops.concurrency.delivery import do_nothing, when_delivered
 from fileops.concurrency.path_locks import PathLocks
 from fileops.concurrency.workers import SharedWorkers
 from fileops.core.matching.exact import find, lines_of
@@ -72,9 +72,9 @@ class SessionFiles(Struct, frozen=True, kw_only=True):
                 self.drop_record(session_id, file_path)
 
         if result.modified_by_user:
-            self.in_flight.when_delivered(session_id, file_path, nothing, on_dropped)
+            self.in_flight.when_delivered(session_id, file_path, do_nothing, on_dropped)
         else:
-            when_delivered(nothing, on_dropped)
+            when_delivered(do_nothing, on_dropped)
 
     def note_set(self, session_id: SessionName, result: ChangeSetResult, at: float) -> None:
         """Do as `note_edit` and `note_commit`, for a change set. Call it while holding the locks of its paths."""
@@ -89,7 +89,7 @@ class SessionFiles(Struct, frozen=True, kw_only=True):
                     self.drop_record(session_id, file.file_path)
 
         if written:
-            when_delivered(nothing, on_dropped)
+            when_delivered(do_nothing, on_dropped)
 
     def note_undo(self, session_id: SessionName, files: Iterable[UndoneFile | RewoundFile]) -> None:
         """Do as `note_commit`, for an undo or a rewind that a session has requested."""
@@ -101,7 +101,7 @@ class SessionFiles(Struct, frozen=True, kw_only=True):
                 self.drop_record(session_id, file_path)
 
         if written:
-            when_delivered(nothing, on_dropped)
+            when_delivered(do_nothing, on_dropped)
 
     def take_unanswered(self, session_id: SessionName) -> list[str]:
         """Return the files of applied edits that were not answered, for an answer that says so."""
@@ -112,7 +112,7 @@ class SessionFiles(Struct, frozen=True, kw_only=True):
                 self.activity.note_unanswered(session_id, file_path)
 
         if files:
-            when_delivered(nothing, give_back)
+            when_delivered(do_nothing, give_back)
         return files
 
     # --- requests --------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
-from fileops.core.presentation.phrases import counted, lines_named
+from fileops.core.presentation.phrases import format_count, lines_named
 from fileops_client.values import CellUiExtra, Review, ReviewChange, ReviewFile
 
 TAB = "    "
@@ -109,7 +109,7 @@ def _lines_of_cell(cell: CellUiExtra, changes: Sequence[ReviewChange]) -> Iterat
 def cell_heading(cell: CellUiExtra) -> str:
     """Returns the line above the changes of a cell."""
     done = "" if cell.kind in {"edit", "source"} else f" · {_DONE[cell.kind]}"
-    removed = f" · {counted(cell.outputs_removed, 'output')} removed" if cell.outputs_removed else ""
+    removed = f" · {format_count(cell.outputs_removed, 'output')} removed" if cell.outputs_removed else ""
     name = f"cell {cell.cell_id} · {cell.cell_type} · index {cell.index}" if cell.cell_id else "all code cells"
     return visible(f"{name}{done}{removed}")
 
@@ -153,7 +153,7 @@ def place(review: Review | ReviewFile, folder: str) -> str:
     """Names the file relative to the folder; of a change set, says how many files it has and names the first ones."""
     if isinstance(review, Review) and review.files:
         return (
-            f"{counted(len(review.files), 'file')}: {', '.join(place(file, folder) for file in review.files[:3])}"
+            f"{format_count(len(review.files), 'file')}: {', '.join(place(file, folder) for file in review.files[:3])}"
             + (", ..." if len(review.files) > 3 else "")
         )
     return relative(review.file_path, folder)
@@ -182,7 +182,7 @@ def previous_lines(review: Review | ReviewFile) -> Iterator[str]:
     if previous.text is not None and previous.change_ids is None:
         decided = "accepted, as it was or with another text"
     elif previous.change_ids is not None:
-        decided = f"accepted in part, {counted(len(previous.change_ids), 'change')}"
+        decided = f"accepted in part, {format_count(len(previous.change_ids), 'change')}"
     else:
         decided = "accepted"
     where = f" ({lines_named(previous.ranges)})" if previous.ranges else ""

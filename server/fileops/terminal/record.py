@@ -16,7 +16,7 @@ from typing import Any, Literal, TypedDict, cast
 
 import msgspec
 
-from fileops.core.presentation.phrases import counted
+from fileops.core.presentation.phrases import format_count
 from fileops.platform.regular_files import NotReadable, read_regular
 from fileops.terminal.connection import (
     DONE,
@@ -558,7 +558,7 @@ async def _undo_unkept(client: CommandClient, options: argparse.Namespace) -> in
     if status not in {DONE, LEFT} or not any(unkept.truncated for unkept in lists):
         return status
     n_files = len({file.file_path for file in files if file.changes})
-    return _failed(options, f"That covered {counted(n_files, 'file')}, and there are more. Run this again.", LEFT)
+    return _failed(options, f"That covered {format_count(n_files, 'file')}, and there are more. Run this again.", LEFT)
 
 
 async def _redo(client: CommandClient, options: argparse.Namespace) -> int:
@@ -692,7 +692,7 @@ async def _keep(client: CommandClient, options: argparse.Namespace) -> int:
         before = await client.unkept(root=options.root)
         undone = await client.undo_keep(None if options.undo == LAST else options.undo)
         n_changes, n_files = _fewer(await client.unkept(root=options.root), before)
-        sentence = f"{counted(n_changes, 'change')} in {counted(n_files, 'file')} to keep or undo again."
+        sentence = f"{format_count(n_changes, 'change')} in {format_count(n_files, 'file')} to keep or undo again."
         return _print(options, {"n_entries": undone.n_entries, "n_changes": n_changes}, [plain(sentence)])
     path, session_id = await path_of(client, options, options.path), await session_of(client, options)
     turn_id = None if options.turn is None else (await item_of(client, options, options.turn)).turn_id
@@ -710,7 +710,8 @@ async def _keep(client: CommandClient, options: argparse.Namespace) -> int:
         raise NothingDone("Nothing was kept.")
     kept = await client.keep(file_path=path, turn_id=turn_id, session_id=session_id, all=options.all or None)
     n_changes, n_files = _fewer(before, await listed())
-    sentence = f"{counted(n_changes, 'change')} in {counted(n_files, 'file')} {'is' if n_changes == 1 else 'are'} kept."
+    are = "is" if n_changes == 1 else "are"
+    sentence = f"{format_count(n_changes, 'change')} in {format_count(n_files, 'file')} {are} kept."
     if not n_changes:
         sentence = "There was nothing to keep: no agent has made new changes here."
     lines = [plain(sentence)]

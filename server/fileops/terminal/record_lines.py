@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from fileops.core.presentation.phrases import counted, lines_named
+from fileops.core.presentation.phrases import format_count, lines_named
 from fileops.terminal.lines import cell_heading, visible
 from fileops.terminal.log_groups import Group, GroupedFile, grouped_files
 from fileops.terminal.page import COLUMN, Line, cells, plain
@@ -76,7 +76,7 @@ def group_lines(group: Group, turn: Turn | None, folder: str, most: int | None) 
         heading.append((f"  {_undoing_of(group)}", "plain"))
     elif turn is not None and turn.title:
         heading.append((f"  {visible(turn.title)}", "plain"))
-    heading.append((f"  ({counted(len(files), 'file')}", "faint"))
+    heading.append((f"  ({format_count(len(files), 'file')}", "faint"))
     if any(file.without_content is None for file in files):
         heading += [(" ", "faint"), *_size(sum(file.added for file in files), sum(file.removed for file in files))]
     heading.append((f"{_undone_of(group)})", "faint"))
@@ -91,7 +91,7 @@ def folded(lines: Sequence[Line], most: int | None, how: str) -> Iterator[Line]:
     n_listed = len(lines) if most is None or len(lines) <= most else most
     yield from lines[:n_listed]
     if n_more := len(lines) - n_listed:
-        yield [(f"  ... and {counted(n_more, 'more file')}{f': {how}' if how else ''}", "faint")]
+        yield [(f"  ... and {format_count(n_more, 'more file')}{f': {how}' if how else ''}", "faint")]
 
 
 def _file_line(file: GroupedFile, folder: str) -> Line:
@@ -135,12 +135,12 @@ def _undone_of(group: Group) -> str:
         return f": the newest {n_changes} changes, {n_undone} undone"
     if not n_undone:
         return ""
-    return ", undone" if n_undone == n_changes else f", {n_undone} of {counted(n_changes, 'change')} undone"
+    return ", undone" if n_undone == n_changes else f", {n_undone} of {format_count(n_changes, 'change')} undone"
 
 
 def _undoing_of(group: Group) -> str:
     n_undone = len({entry_id for entry in group.entries for entry_id in entry.undoes})
-    what = counted(n_undone, "change") if n_undone else "a part of a change"
+    what = format_count(n_undone, "change") if n_undone else "a part of a change"
     authors = dict.fromkeys(_session_of(entry.by) for entry in group.undone if entry.by.kind != "person")
     by = f" by {', '.join(authors)}" if authors else ""
     return f"{'redo' if group.is_redo else 'undo'} of {what}{by}"
@@ -185,7 +185,10 @@ def turn_line(turn: Turn, *, is_open: bool) -> Line:
         (f"  {when(turn.began)}  ", "plain"),
         (visible(turn.label), "name"),
         (title, "plain"),
-        (f"  ({counted(turn.n_entries, 'change')} in {counted(turn.n_files, 'file')}{undone}{state})", "faint"),
+        (
+            f"  ({format_count(turn.n_entries, 'change')} in {format_count(turn.n_files, 'file')}{undone}{state})",
+            "faint",
+        ),
     ]
 
 
@@ -200,7 +203,7 @@ def change_lines(waiting: Sequence[Review], unkept: Unkept, folder: str, most: i
     Args: most: how many files of a turn to list; None for all.
     """
     if waiting:
-        yield [("Waiting for you", "name"), (f": {counted(len(waiting), 'edit')}", "plain")]
+        yield [("Waiting for you", "name"), (f": {format_count(len(waiting), 'edit')}", "plain")]
     for review in waiting:
         names = ", ".join(shown_path(name, folder) for name in files_of(review))
         yield plain(f"  {visible(review.review_id)}  {visible(review.session.label)}  {names}")
@@ -234,7 +237,7 @@ def change_lines(waiting: Sequence[Review], unkept: Unkept, folder: str, most: i
                 files.append([(name, "plain"), *size, *([(by, "faint")] if by else [])])
             yield from folded(files, most, f"`log {short_id(turn.turn_id)}`" if turn.turn_id is not None else "")
     if unkept.n_changes:
-        n_changes, n_files = counted(unkept.n_changes, "change"), counted(unkept.n_files, "file")
+        n_changes, n_files = format_count(unkept.n_changes, "change"), format_count(unkept.n_files, "file")
         how = "To see them: fileops-server log ID; to decide: keep PATH or undo ID"
         yield plain(f"Not kept: {n_changes} in {n_files}. {how}")
 
@@ -434,10 +437,10 @@ def rewind_lines(
     """
     is_partial = rewind.n_undone == 0 and len(rewind.files) > 0
     n_undone = n_changes or rewind.n_undone
-    changes = "Parts of changes" if is_partial else counted(n_undone, "change")
+    changes = "Parts of changes" if is_partial else format_count(n_undone, "change")
     verb = "would be" if rewind.dry_run else "was" if n_undone == 1 and not is_partial else "were"
     in_files = shown_files(rewind.files)
-    yield plain(f"{changes} in {counted(len(in_files), 'file')} {verb} {done}.")
+    yield plain(f"{changes} in {format_count(len(in_files), 'file')} {verb} {done}.")
     files: list[Line] = []
     for file in in_files:
         outcome = "" if file.outcome == "modified" else f"  ({file.outcome})"
@@ -458,7 +461,7 @@ def unshown_lines(conflicts: Sequence[RewindConflict], folder: str) -> Iterator[
 def _conflict(conflict: RewindConflict, folder: str, verb: str = "left") -> str:
     where = f", {lines_named(conflict.ranges)}" if conflict.ranges else ""
     by = f" ({', '.join(map(author_name, conflict.by))})" if conflict.by else ""
-    n_left, why = counted(len(conflict.entries), "change"), _LEFT.get(conflict.reason, conflict.reason)
+    n_left, why = format_count(len(conflict.entries), "change"), _LEFT.get(conflict.reason, conflict.reason)
     because = f": {visible(conflict.message)}" if conflict.message else f", because {why}"
     return f"  {shown_path(conflict.file_path, folder)}{where}: {n_left} {verb}{because}{by}"
 

@@ -21,7 +21,7 @@ from textual.app import App, ComposeResult
 from textual.binding import BindingType
 from textual.widgets import Static
 
-from fileops.core.presentation.phrases import counted
+from fileops.core.presentation.phrases import format_count
 from fileops.terminal.board import Board, BoardRow, files_of
 from fileops.terminal.connection import FAILED, HOST, UNREACHABLE
 from fileops.terminal.decisions import Call, Outcome, accept, accept_set, end_of, fault_of, modify, reject
@@ -176,7 +176,7 @@ class ReviewApp(App[int]):
                 waiting = await client.reviews(include_texts=False)
                 n_gone = self.board.keep_only(review.review_id for review in waiting)
                 self._client = client
-                lost = f" {counted(n_gone, 'edit')} ended with it, and the agents were told." if n_gone else ""
+                lost = f" {format_count(n_gone, 'edit')} ended with it, and the agents were told." if n_gone else ""
                 self._say(f"The shared daemon had ended. Reconnected.{lost}" if is_again else "")
                 async for _ in changes:  # `_take` has shown it
                     pass
@@ -222,12 +222,12 @@ class ReviewApp(App[int]):
             self._say("This file is part of a change set: d leaves it out, a accepts the set, r rejects it.")
             return
         reviews = self.board.of_file(review.file_path)
-        about = f"all {counted(len(reviews), 'edit')} of {self._place(review)}"
+        about = f"all {format_count(len(reviews), 'edit')} of {self._place(review)}"
         self.run_worker(self._decide_all(reviews, about, is_accepted=is_accepted))
 
     def action_all(self, is_accepted: bool) -> None:
         if reviews := self.board.ordered():
-            about = f"all {counted(len(reviews), 'edit')}"
+            about = f"all {format_count(len(reviews), 'edit')}"
             self.run_worker(self._decide_all(reviews, about, is_accepted=is_accepted))
 
     async def _decide_all(self, reviews: Sequence[Review], about: str, *, is_accepted: bool) -> None:
@@ -327,9 +327,9 @@ class ReviewApp(App[int]):
             for review, fault in zip(reviews, faults, strict=True)
             if fault is not None
         ]
-        told += [f"{counted(also_left, 'edit')} left: nothing in it to accept"] if also_left else []
+        told += [f"{format_count(also_left, 'edit')} left: nothing in it to accept"] if also_left else []
         n_done = faults.count(None)
-        what = self._place(reviews[0]) if len(reviews) == 1 else counted(n_done, "edit")
+        what = self._place(reviews[0]) if len(reviews) == 1 else format_count(n_done, "edit")
         self._say(". ".join([*([f"{done} {what}"] if n_done else []), *told]) + ".")
         return not told
 
@@ -435,7 +435,7 @@ class ReviewApp(App[int]):
             return
         main = self.screen_stack[0]
         n_sessions = len(list(self.board.sessions()))
-        head = Text(f" {counted(len(self.board), 'edit')} of {counted(n_sessions, 'session')}", style="bold")
+        head = Text(f" {format_count(len(self.board), 'edit')} of {format_count(n_sessions, 'session')}", style="bold")
         if self._is_lost:
             head = Text(" NOT CONNECTED: no edit waits for this screen", style="bold reverse")
         head.append(f"   {visible(_short(self.folder))}", style="dim")
@@ -455,11 +455,16 @@ class ReviewApp(App[int]):
         for label, reviews in self.board.sessions():
             n_files = len({file.file_path for review in reviews for file in files_of(review)})
             rows.append(
-                Text(f" {visible(label)}: {counted(len(reviews), 'edit')} in {counted(n_files, 'file')}", style="bold")
+                Text(
+                    f" {visible(label)}: {format_count(len(reviews), 'edit')} in {format_count(n_files, 'file')}",
+                    style="bold",
+                )
             )
             for review in reviews:
                 if review.files:
-                    rows.append(Text(f"   {counted(len(review.files), 'file')} together  {size(review)}", style="bold"))
+                    rows.append(
+                        Text(f"   {format_count(len(review.files), 'file')} together  {size(review)}", style="bold")
+                    )
                 for file in files_of(review):
                     entry = BoardRow(review, file)
                     is_chosen = self.board.entry is not None and entry.key == self.board.entry.key
@@ -580,5 +585,5 @@ def run(socket: str | None, folder: str) -> int:
         sys.stderr.write(f"fileops-server review: {app.fault}\n")
     elif n_waiting := len(app.board):
         with suppress(BrokenPipeError):
-            sys.stdout.write(f"{counted(n_waiting, 'edit')} left undecided, for another editor to decide.\n")
+            sys.stdout.write(f"{format_count(n_waiting, 'edit')} left undecided, for another editor to decide.\n")
     return FAILED if status is None else status

@@ -4,7 +4,7 @@ from functools import reduce
 from typing import TYPE_CHECKING
 
 from fileops.core.presentation.failures import failure_message
-from fileops.core.presentation.outputs import joined_change
+from fileops.core.presentation.outputs import join_changes
 from fileops.model.changes import (
     ChangeSetRequest,
     ChangeSetResult,
@@ -107,7 +107,7 @@ def change_set_result(outcome: ChangeSetResult) -> ToolResult:
     }
     if outcome.needs_approval is not None:
         details["needs_approval"] = outcome.needs_approval
-    whole = reduce(joined_change, (file.change for file in outcome.files))
+    whole = reduce(join_changes, (file.change for file in outcome.files))
     return tool_result(outcome.output, None, ui_extra_of(whole, outcome.files[0].file_path), details)
 
 

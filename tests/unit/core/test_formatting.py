@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fileops.core.formatting import Replacement, changed_lines, formatted, indentation_of
+from fileops.core.formatting import Replacement, apply_changes, changed_lines, indentation_of
 
 TEXT = "a  b\nc  d\ne  f\n"
 
@@ -23,12 +23,12 @@ TEXT = "a  b\nc  d\ne  f\n"
     ],
 )
 def test_change_counts_that_lies_in_the_changed_line(made: list[Replacement], expected: str) -> None:
-    assert formatted(TEXT, [(1, 2)], [made]) == expected
+    assert apply_changes(TEXT, [(1, 2)], [made]) == expected
 
 
 def test_replacements_that_overlap_are_refused() -> None:
     with pytest.raises(ValueError, match="overlap"):
-        formatted(TEXT, [(0, 3)], [[(0, 4, "x"), (3, 9, "y")]])
+        apply_changes(TEXT, [(0, 3)], [[(0, 4, "x"), (3, 9, "y")]])
 
 
 @given(data=st.data(), text=st.text("ab \n", max_size=60))
@@ -42,7 +42,7 @@ def test_lines_outside_of_the_ranges_stay(data: st.DataObject, text: str) -> Non
         at = sorted(data.draw(st.sets(st.integers(0, len(text)), max_size=6)))
         new_texts = st.text("abc \n", max_size=8)
         made.append([(start, end, data.draw(new_texts)) for start, end in zip(at[::2], at[1::2], strict=False)])
-    result = formatted(text, ranges, made).split("\n")
+    result = apply_changes(text, ranges, made).split("\n")
     lines, at = text.split("\n"), 0
     edges = zip([(0, 0), *ranges], [*ranges, (n_lines, 0)], strict=True)
     kept = [lines[end_before:start] for (_, end_before), (start, _) in edges]

@@ -24,9 +24,9 @@ from fileops.core.matching.correction import correct
 from fileops.core.matching.exact import find
 from fileops.core.patch.hunks import plan_hunks
 from fileops.core.patch.parser import parse_patch
-from fileops.core.pausing import unchecked
+from fileops.core.pausing import check_nothing
 from fileops.core.suggestions.steps import examine
-from fileops.core.suggestions.suggested_place import suggested_place
+from fileops.core.suggestions.suggested_place import suggest_place
 from fileops.core.text import detect_format
 from fileops.core.whole_text import splices_to_text
 from fileops.core.windows.numbered import WindowReader
@@ -77,12 +77,12 @@ def corrected(data: bytes, old: str, new: str = "new") -> Work:
 
 def place_of(data: bytes, old: str) -> Work:
     text = text_of(data)
-    return lambda: suggested_place(text, old)
+    return lambda: suggest_place(text, old)
 
 
 def examined_of(data: bytes, old: str) -> Work:
     text, wish = text_of(data), Edit(old_string=old, new_string="something new")
-    return lambda: examine(text, [wish], encoding=None, own_edits=list, check=unchecked)
+    return lambda: examine(text, [wish], encoding=None, own_edits=list, check=check_nothing)
 
 
 def planned(data: bytes, *wishes: Edit) -> Work:

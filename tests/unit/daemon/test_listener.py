@@ -15,10 +15,10 @@ import pytest
 from fileops.attach import control
 from fileops.attach.address import Address, find_address
 from fileops.attach.handshake import MAX_ANSWER_BYTES, MAX_LINE_BYTES, AttachRequest, attach_line, parse_answer
-from fileops.attach.starter import listening_socket
+from fileops.attach.starter import create_socket
 from fileops.compose.daemon import SharedDaemonState
 from fileops.daemon import listener as listener_module
-from fileops.daemon.listener import Listener, fitted_line
+from fileops.daemon.listener import Listener, fit_line
 from support.daemon_process import Place, place
 from support.patience import PATIENCE_S
 
@@ -31,7 +31,7 @@ class Running:
         self.address: Address = find_address(str(here.socket), {})
         self.service = SharedDaemonState(self.address.socket)
         self.listener = Listener(
-            listening_socket(self.address), self.address, self.service, idle_s=600, log_file=None, look_s=look_s
+            create_socket(self.address), self.address, self.service, idle_s=600, log_file=None, look_s=look_s
         )
         self.task = asyncio.create_task(self.listener.run(lambda: None))
 
@@ -129,7 +129,7 @@ async def test_daemon_that_lost_its_socket_serves_its_present_clients(
         assert answer["ok"] is True
         waiting_reader, waiting = await daemon.connect()  # before the name is gone
         os.unlink(daemon.address.socket)
-        other = listening_socket(daemon.address) if is_another else None
+        other = create_socket(daemon.address) if is_another else None
         while "is gone, or another daemon's" not in caplog.text:  # noqa: ASYNC110 - a line of the log sets no event
             await asyncio.sleep(0.01)
         waiting.write(LINE)
@@ -165,7 +165,7 @@ def test_status_line_is_read_by_the_one_that_asks_and_says_what_is_cut(
         "sessions": ["s" * 64] * n_sessions,
         "labels": ["Zed"] * n_sessions,
     }
-    line = fitted_line({"connections": [client] * n_clients, "n_reviews": 0}, max_bytes)
+    line = fit_line({"connections": [client] * n_clients, "n_reviews": 0}, max_bytes)
     assert len(line) <= (MAX_ANSWER_BYTES if max_bytes == MAX_ANSWER_BYTES else MAX_LINE_BYTES)
     answer = parse_answer(line).fields
     connections = answer["connections"]

@@ -12,5 +12,5 @@ from fileops.service.formatting import Formatting
 def test_language_servers_that_never_answer_do_not_hold_up_an_edit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(formatting, "WAIT_S", 0.005)
     step = Formatting(lambda _text, _ranges: Future[Formatted]())  # as of a loop that has ended
-    assert step.processed("/w/a.py", "x = 1\n", "x  =  2\n") == "x  =  2\n"
+    assert step.process("/w/a.py", "x = 1\n", "x  =  2\n") == "x  =  2\n"
     assert step.not_formatted == "the language servers did not answer"

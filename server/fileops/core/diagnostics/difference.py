@@ -78,7 +78,7 @@ def difference(before: Sequence[Problem], after: Sequence[Problem], edits: Seque
     introduced: list[Problem] = []
     resolved: list[Problem] = []
     for key in old_by_key.keys() | new_by_key.keys():
-        added, gone = _unmatched(old_by_key.get(key, ()), new_by_key.get(key, ()), mapping)
+        added, gone = _match(old_by_key.get(key, ()), new_by_key.get(key, ()), mapping)
         introduced += added
         resolved += gone
     introduced, resolved = _without_reworded(introduced, resolved, mapping)
@@ -158,9 +158,7 @@ def _changed_parts(old: str, new: str, start: int, shift: int) -> Iterator[LineE
             )
 
 
-def _unmatched(
-    old: Sequence[Problem], new: Sequence[Problem], mapping: "_Mapping"
-) -> tuple[list[Problem], list[Problem]]:
+def _match(old: Sequence[Problem], new: Sequence[Problem], mapping: "_Mapping") -> tuple[list[Problem], list[Problem]]:
     """Match problems that say the same; return the rest of the new ones and of the old ones."""
     if not old or not new:
         return list(new), list(old)

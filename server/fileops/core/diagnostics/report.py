@@ -50,23 +50,23 @@ def text_of(data: bytes) -> str:
     return decode(data, detect_format(data))
 
 
-def compared_change(change: CommittedFile, before: Sequence[Problem], after: Sequence[Problem]) -> Compared:
+def compare_change(change: CommittedFile, before: Sequence[Problem], after: Sequence[Problem]) -> Compared:
     """Compare the problems of the whole file before and after a change."""
     old, new = change.before or b"", change.after or b""
     found = difference(before, after, text_edits(old, detect_format(old), change.splices))
     return Compared(
-        reported(found.introduced, change.given_path, text_of(new)),
-        reported(found.resolved, change.given_path, text_of(old)),
+        report_problems(found.introduced, change.given_path, text_of(new)),
+        report_problems(found.resolved, change.given_path, text_of(old)),
     )
 
 
-def compared_text(path: str, text: str, before: Sequence[Problem], after: Sequence[Problem]) -> Compared:
+def compare_text(path: str, text: str, before: Sequence[Problem], after: Sequence[Problem]) -> Compared:
     """Compare the problems of a text that has not changed."""
     found = difference(before, after, ())
-    return Compared(reported(found.introduced, path, text), reported(found.resolved, path, text))
+    return Compared(report_problems(found.introduced, path, text), report_problems(found.resolved, path, text))
 
 
-def reported(problems: Sequence[Problem], file_path: str, text: str) -> tuple[ReportedProblem, ...]:
+def report_problems(problems: Sequence[Problem], file_path: str, text: str) -> tuple[ReportedProblem, ...]:
     """Return problems of a text in the form in which they are sent."""
     places = Positions(text)
     shown: list[ReportedProblem] = []
@@ -89,7 +89,7 @@ def reported(problems: Sequence[Problem], file_path: str, text: str) -> tuple[Re
     return tuple(shown)
 
 
-def settled(edits: Edits, sources: tuple[str, ...], compared: Compared) -> DiagnosticsReport:
+def report_settled(edits: Edits, sources: tuple[str, ...], compared: Compared) -> DiagnosticsReport:
     """Return a report of the problems that are severe enough: the worst first, then those of the edited files."""
     own = set(edits.file_paths)
 
@@ -103,7 +103,7 @@ def settled(edits: Edits, sources: tuple[str, ...], compared: Compared) -> Diagn
         for problems in (compared.introduced, compared.resolved)
     )
     return replace(
-        unsettled(edits, "settled", sources),
+        report_unsettled(edits, "settled", sources),
         introduced=tuple(introduced[:MAX_LISTED]),
         resolved=tuple(resolved[:MAX_LISTED]),
         n_introduced=len(introduced),
@@ -111,7 +111,7 @@ def settled(edits: Edits, sources: tuple[str, ...], compared: Compared) -> Diagn
     )
 
 
-def unsettled(
+def report_unsettled(
     edits: Edits, state: DiagnosticsState, sources: tuple[str, ...], reason: str | None = None
 ) -> DiagnosticsReport:
     """Return a report without problems. reason: for `unavailable`, a clause."""
@@ -124,7 +124,7 @@ def unsettled(
     )
 
 
-def combined(reports: Sequence[DiagnosticsReport]) -> DiagnosticsReport:
+def combine(reports: Sequence[DiagnosticsReport]) -> DiagnosticsReport:
     """Return one report of several commits of one request: settled only if all are."""
     if len(reports) == 1:
         return reports[0]

@@ -218,13 +218,13 @@ def changed_words(old: Sequence[bytes], new: Sequence[bytes], fmt: TextFormat) -
     start = new_start = n = m = 0
     for i, i_stop, j, j_stop in (*changed, (len(old_at), 0, len(new_at), 0)):
         for at, at_new in zip(old_at[n:i], new_at[m:j], strict=True):  # words that are matched
-            result += _changed_between(old, new, (start, at, new_start, at_new))
+            result += _compare_between(old, new, (start, at, new_start, at_new))
             start, new_start = at + 1, at_new + 1
         n, m = i_stop, j_stop
-    return result + _changed_between(old, new, (start, len(old), new_start, len(new)))
+    return result + _compare_between(old, new, (start, len(old), new_start, len(new)))
 
 
-def _changed_between(old: Sequence[bytes], new: Sequence[bytes], within: Range) -> list[Range]:
+def _compare_between(old: Sequence[bytes], new: Sequence[bytes], within: Range) -> list[Range]:
     a, a_stop, b, b_stop = within
     ranges = changed_ranges(old[a:a_stop], new[b:b_stop])
     return [(a + i, a + i_stop, b + j, b + j_stop) for i, i_stop, j, j_stop in ranges]

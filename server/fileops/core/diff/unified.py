@@ -13,7 +13,7 @@ import xxhash
 
 from fileops.core.diff.lines import positional_ranges
 from fileops.core.diff.regions import CONTEXT_LINES, ChangedRegion, regions
-from fileops.core.pausing import Check, unchecked
+from fileops.core.pausing import Check, check_nothing
 from fileops.core.text import (
     cut,
     decode_for_display,
@@ -21,7 +21,7 @@ from fileops.core.text import (
     line_end,
     line_start,
     n_shared,
-    numbered,
+    number_line,
     split_lines,
 )
 from fileops.model.edits import Change, Hunk, HunkLine, Operation, Splice
@@ -46,7 +46,7 @@ def change_of(
     max_diff_bytes: int = 1_000_000,
     with_snippet: bool = True,
     first_line: int | None = None,
-    check: Check = unchecked,
+    check: Check = check_nothing,
 ) -> Change:
     """Return the change that the splices make to the data.
 
@@ -182,7 +182,7 @@ class _DiffBuilder:
         n_bytes = len(joined) + len(lines)
         if n_bytes > self._left:
             self._is_full = self._truncated = True
-            joined = b"".join(self._fitting(lines))
+            joined = b"".join(self._fit(lines))
             if not joined:
                 return
             text = decode_part(joined, self._fmt)
@@ -200,7 +200,7 @@ class _DiffBuilder:
             texts.append(last)
         if self._number == 0 and self._fmt.bom:
             texts[0] = texts[0].removeprefix("\ufeff")  # the byte order mark is not shown
-        self._snippet += [numbered(n, line, self._max_line_chars) for n, line in enumerate(texts, self._number + 1)]
+        self._snippet += [number_line(n, line, self._max_line_chars) for n, line in enumerate(texts, self._number + 1)]
         self._number += len(texts)
 
     def _rows(self, kind: Kind, lines: bytes, text: str) -> list[HunkLine]:
@@ -244,7 +244,7 @@ class _DiffBuilder:
                 added.append(new_row)
         self._lines += removed + added
 
-    def _fitting(self, lines: Sequence[bytes]) -> Sequence[bytes]:
+    def _fit(self, lines: Sequence[bytes]) -> Sequence[bytes]:
         left = self._left
         for index, line in enumerate(lines):
             left -= len(line) + 1

@@ -368,10 +368,10 @@ def _errors(fmt: TextFormat) -> str:
 def _step(content: Text, decoded: str, found: _FoundText, tier: Tier) -> Step:
     fmt = content.format
 
-    def encoded(part: str) -> bytes:
+    def encode_part(part: str) -> bytes:
         return part.encode(fmt.encoding, _errors(fmt))
 
-    start = len(fmt.bom) + len(encoded(decoded[: found.start]))
+    start = len(fmt.bom) + len(encode_part(decoded[: found.start]))
     there = decoded[found.start : found.end]
     new = found.new
     if "\r\n" in there or ("\n" not in there and "\r\n" in decoded):
@@ -379,7 +379,7 @@ def _step(content: Text, decoded: str, found: _FoundText, tier: Tier) -> Step:
     elif "\n" in decoded:
         new = to_lf(new)
     encode(re.sub("[\udc80-\udcff]", "", new), fmt)  # raises NotEncodable for the caller's characters
-    splice = Splice(start, start + len(encoded(there)), encoded(new))
+    splice = Splice(start, start + len(encode_part(there)), encode_part(new))
     return Step(
         splices=(splice,),
         n_replacements=1,

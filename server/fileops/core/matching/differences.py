@@ -6,7 +6,7 @@ from typing import get_args
 
 from fileops.core.matching.similarity import (
     ratio_of,
-    unescaped,
+    unescape,
     visible,
     with_plain_quotes,
     without_blanks,
@@ -19,7 +19,7 @@ ALL_KINDS: tuple[DiffersIn, ...] = get_args(DiffersIn)
 _FOLDS: tuple[tuple[DiffersIn, Callable[[str], str]], ...] = (
     ("invisible", visible),
     ("quotes", with_plain_quotes),
-    ("escapes", unescaped),
+    ("escapes", unescape),
     ("case", str.casefold),
     ("line_ends", lambda text: text.replace("\r", "")),
 )

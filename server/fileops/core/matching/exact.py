@@ -13,7 +13,7 @@ from typing import AnyStr, Protocol
 from msgspec import Struct
 
 from fileops.core.linefeeds import Walk
-from fileops.core.pausing import Check, checked, unchecked
+from fileops.core.pausing import Check, check_between, check_nothing
 from fileops.core.text import count_newlines, encode, n_bytes_of, to_lf, wide_text
 from fileops.model.edits import ByteSpan, Edit, Splice
 from fileops.model.errors import NotEncodable
@@ -59,7 +59,7 @@ class Step(Struct, frozen=True, kw_only=True):
 class Strategy(Protocol):
     """A search that is not literal. Its splices are validated before they are used."""
 
-    def resolve(self, text: Text, edit: Edit, check: Check = unchecked) -> Step:
+    def resolve(self, text: Text, edit: Edit, check: Check = check_nothing) -> Step:
         """Resolve the edit on the text.
 
         Raises: NoMatch, MultipleMatches, CountMismatch, NoChange, NotEncodable, and the errors of `check`.
@@ -84,7 +84,7 @@ def fault_of_strategy(name: str) -> str | None:
     return f"no such strategy; there are {installed}"
 
 
-def find(text: Text, old: str, check: Check = unchecked) -> Matches:
+def find(text: Text, old: str, check: Check = check_nothing) -> Matches:
     """Return every place at which `old` occurs: none if the encoding cannot represent it.
 
     Raises: the errors of `check`.
@@ -100,7 +100,7 @@ def find(text: Text, old: str, check: Check = unchecked) -> Matches:
     sought = encoded if is_plain else _with_crlf(text, encoded)
     if sought is not None and text.format.unit_bytes == 1:
         starts, candidates = _positions(data, sought, len(text.format.bom), check)
-        ends = array("q", (start + len(sought) for start in checked(starts, check)))
+        ends = array("q", (start + len(sought) for start in check_between(starts, check)))
     elif text.format.unit_bytes == 1:
         starts, ends, candidates = _find_in_bytes(text, encoded, check)
     else:
@@ -165,7 +165,7 @@ def _find_in_bytes(text: Text, needle: bytes, check: Check) -> "tuple[array[int]
 
     def in_file(offsets: Iterable[int]) -> "array[int]":
         walk = Walk(content, b"\r\n")
-        return array("q", (n_bom + walk.to(offset) for offset in checked(offsets, check)))
+        return array("q", (n_bom + walk.to(offset) for offset in check_between(offsets, check)))
 
     return _triple(starts, len(needle), candidates, in_file)
 
@@ -180,7 +180,7 @@ def _find_in_characters(text: Text, needle: str, check: Check) -> "tuple[array[i
         walk = Walk(decoded, "\r\n")
         passed, at = 0, len(fmt.bom)
         found = array("q")
-        for offset in checked(offsets, check):
+        for offset in check_between(offsets, check):
             reached = walk.to(offset)
             at += n_bytes_of(decoded, passed, reached, fmt)
             passed = reached
@@ -201,7 +201,7 @@ def _triple(
 def _positions(content: AnyStr, needle: AnyStr, at: int, check: Check) -> "tuple[array[int], array[int]]":
     """Return matches and candidates (see Matches)."""
     starts = _hits(content, needle, at, check)
-    return starts, _overlapping(content, needle, starts[0]) if len(starts) == 1 else starts
+    return starts, _find_overlapping(content, needle, starts[0]) if len(starts) == 1 else starts
 
 
 def _hits(content: AnyStr, needle: AnyStr, at: int, check: Check) -> "array[int]":
@@ -213,11 +213,11 @@ def _hits(content: AnyStr, needle: AnyStr, at: int, check: Check) -> "array[int]
         at = hit + width
     if is_short and len(starts) == MANY_HITS:  # a pattern is faster if hits are frequent, slower if rare
         found = re.compile(re.escape(needle)).finditer(content, at)
-        starts.extend(hit.start() for hit in checked(found, check))
+        starts.extend(hit.start() for hit in check_between(found, check))
     return starts
 
 
-def _overlapping(content: AnyStr, needle: AnyStr, start: int) -> "array[int]":
+def _find_overlapping(content: AnyStr, needle: AnyStr, start: int) -> "array[int]":
     """Return every position, from the only non-overlapping match on, at which the text occurs, including overlaps.
 
     All begin inside that match. Occurrences that overlap pairwise are at equal distances. So after the second each

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 from fileops.core.diff.lines import changed_ranges
 from fileops.core.matching.exact import EXACT, Matches
-from fileops.core.pausing import Check, unchecked
+from fileops.core.pausing import Check, check_nothing
 from fileops.core.splices import coalesce
 from fileops.core.text import (
     decode_part,
@@ -33,7 +33,7 @@ _MIN_GROUP = 64  # matches that one coalesced splice may hold at least
 Replacement = bytes | Callable[[int, int], bytes]  # the same for every match, or by its span
 
 
-def splices_for(text: Text, matches: Matches, new_string: str, check: Check = unchecked) -> tuple[Splice, ...]:
+def splices_for(text: Text, matches: Matches, new_string: str, check: Check = check_nothing) -> tuple[Splice, ...]:
     """Return one splice per match; very many are coalesced.
 
     Raises: NotEncodable, StrategyFailed if the text would grow too much, and the errors of `check`.
@@ -52,7 +52,7 @@ def require_bounded_growth(strategy: str, n_bytes: int) -> None:
         raise StrategyFailed(strategy=strategy, reason=f"the file would grow by more than {mebibytes} MiB")
 
 
-def coalesced(data: bytes, splices: Sequence[Splice], check: Check = unchecked) -> tuple[Splice, ...]:
+def combine_adjacent(data: bytes, splices: Sequence[Splice], check: Check = check_nothing) -> tuple[Splice, ...]:
     """Combine adjacent splices if there are very many: each one costs objects in every later step."""
     if len(splices) <= MANY_MATCHES:
         return tuple(splices)

@@ -33,7 +33,7 @@ def with_plain_quotes(text: str) -> str:
     return text.translate(_QUOTES)
 
 
-def unescaped(text: str) -> str:
+def unescape(text: str) -> str:
     return _ESCAPE.sub(lambda found: _ESCAPES[found.group()], text)
 
 

@@ -15,8 +15,8 @@ from msgspec import Struct
 
 from fileops.core.matching.exact import BLOCK, REGEX, STRATEGIES, Step
 from fileops.core.matching.normalized import NormalizedText, body_of
-from fileops.core.matching.replacement import LineEnds, coalesced, replacement_at, require_bounded_growth
-from fileops.core.pausing import Check, checked, unchecked
+from fileops.core.matching.replacement import LineEnds, combine_adjacent, replacement_at, require_bounded_growth
+from fileops.core.pausing import Check, check_between, check_nothing
 from fileops.core.text import count_newlines, encode, is_inside_character
 from fileops.model.edits import Edit, Splice
 from fileops.model.errors import CountMismatch, FileOpsError, InvalidPattern, MultipleMatches, NoMatch, StrategyFailed
@@ -46,11 +46,11 @@ class FinderStrategy(Struct, frozen=True):
     name: str
     find: Finder
 
-    def resolve(self, text: Text, edit: Edit, check: Check = unchecked) -> Step:
+    def resolve(self, text: Text, edit: Edit, check: Check = check_nothing) -> Step:
         """Resolve the edit on the text. Raises: as Strategy; InvalidPattern, StrategyFailed."""
         encode(edit.new_string, text.format)
         body = body_of(text)
-        found = checked(self._bound(body, edit), check) if body else ()
+        found = check_between(self._bound(body, edit), check) if body else ()
         places = sorted(found, key=lambda place: (place.start, place.end))
         if body is None or not places:
             raise NoMatch(old_string=edit.old_string)
@@ -64,9 +64,9 @@ class FinderStrategy(Struct, frozen=True):
         line_ends = LineEnds(text)
         splices = [
             Splice(start, end, replacement_at(line_ends, start, end, place.new))
-            for (start, end), place in checked(zip(spans, places, strict=True), check)
+            for (start, end), place in check_between(zip(spans, places, strict=True), check)
         ]
-        together = coalesced(text.data, splices, check)
+        together = combine_adjacent(text.data, splices, check)
         return Step(splices=together, n_replacements=len(places), match=self.name, match_lines=lines)
 
     def _bound(self, body: NormalizedText, edit: Edit) -> Iterator[MatchPlace]:
@@ -130,11 +130,11 @@ def find_regex(body: NormalizedText, edit: Edit) -> Iterable[MatchPlace]:
         last_end = end
         n_referred = sum(stop - begin for begin, stop in map(found.span, referred))
         require_bounded_growth(REGEX, n_literal + n_referred - end + start)  # before it is made
-        groups = {number: _shown(found.group(number)) for number in set(referred)}
+        groups = {number: _decode_group(found.group(number)) for number in set(referred)}
         yield MatchPlace(start, end, "".join(groups[part] if isinstance(part, int) else part for part in template))
 
 
-def _shown(group: bytes | None) -> str:
+def _decode_group(group: bytes | None) -> str:
     return (group or b"").decode("utf-8", "surrogateescape")
 
 

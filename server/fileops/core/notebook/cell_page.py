@@ -14,7 +14,7 @@ from typing import cast
 from msgspec import UNSET, Struct
 
 from fileops.core.notebook.cells import Cell, Notebook
-from fileops.core.text import numbered
+from fileops.core.text import number_line
 from fileops.model.notebooks import CellsPage, CellView, OutputsMode, OutputView
 from fileops.model.settings import Limits
 
@@ -72,7 +72,7 @@ def page_of(
             line = lines.texts[number - lines.start]
             is_whole = is_whole and len(line) <= limits.max_line_chars
             n_chars += min(len(line), limits.max_line_chars) + 1
-            texts.append(numbered(number, line, limits.max_line_chars))
+            texts.append(number_line(number, line, limits.max_line_chars))
         if lines.end > max(last, lines.start - 1) and lines.texts:
             texts.append(f"... {lines.end - last} more lines of this cell")
         if is_whole:

@@ -21,7 +21,7 @@ from fileops.core.notebook.cell_style import (
     writes_ascii,
 )
 from fileops.core.notebook.cells import Cell, Member, Notebook, after_splices, is_notebook_path, parse
-from fileops.core.pausing import Check, unchecked
+from fileops.core.pausing import Check, check_nothing
 from fileops.core.text import detect_format
 from fileops.core.whole_text import splices_to_text
 from fileops.model.edits import Edit, Plan, Splice
@@ -76,7 +76,7 @@ def plan_notebook(
     limits: Limits,
     file_path: str,
     correction: bool = False,
-    check: Check = unchecked,
+    check: Check = check_nothing,
 ) -> Plan:
     """Resolve edits of cells into splices over the snapshot.
 
@@ -126,7 +126,7 @@ def plan_cells(
     resolve: Resolve,
     *,
     before: Before = lambda notebook, edit: None,
-    check: Check = unchecked,
+    check: Check = check_nothing,
 ) -> CellsPlan:
     """Resolve the edits in order, each on the result of the one before.
 

@@ -14,7 +14,7 @@ As in the original, blanks around the `***` lines do not count, an empty line in
 first hunk of a file needs no `@@`. Unlike the original, nothing that cannot be understood is skipped.
 """
 
-from fileops.core.patch.source import Source, quoted
+from fileops.core.patch.source import Source, quote
 from fileops.model.changes import FilePatch
 from fileops.model.edits import HunkLine, PatchHunk
 
@@ -166,4 +166,4 @@ class _DialectParser:
         return path
 
     def _show(self) -> str:
-        return quoted(self._lines[self._at])
+        return quote(self._lines[self._at])

@@ -24,9 +24,9 @@ from fileops.core.diff.unified import change_of
 from fileops.core.legacy_text import require_encodable
 from fileops.core.matching.correction import to_plain
 from fileops.core.matching.exact import EXACT
-from fileops.core.matching.replacement import LineEnds, coalesced, replacement_at
-from fileops.core.pausing import Check, unchecked
-from fileops.core.suggestions.suggested_place import suggested_place
+from fileops.core.matching.replacement import LineEnds, combine_adjacent, replacement_at
+from fileops.core.pausing import Check, check_nothing
+from fileops.core.suggestions.suggested_place import suggest_place
 from fileops.core.text import encode, newline_of, return_of, split_lines, to_lf
 from fileops.model.edits import Edit, HunkLine, PatchHunk, Plan, Splice
 from fileops.model.errors import HunkAmbiguous, HunkNotFound, InvalidPatch, NotEncodable
@@ -56,7 +56,7 @@ def plan_hunks(
     *,
     limits: Limits,
     file_path: str | None = None,
-    check: Check = unchecked,
+    check: Check = check_nothing,
 ) -> Plan:
     """Plan the hunks of one file, all on the content of the snapshot, which exists.
 
@@ -80,7 +80,7 @@ def plan_hunks(
             raise
         places.append(place)
         reached = place.end
-    composed = splicing.effective(snapshot.data, coalesced(snapshot.data, splices, check))
+    composed = splicing.effective(snapshot.data, combine_adjacent(snapshot.data, splices, check))
     require_encodable(text, composed, snapshot.encoding)
     return Plan(
         snapshot=snapshot,
@@ -289,7 +289,7 @@ class _Finder:
         self._work += 8 * len(found)
         if len(found) <= 1 or not hunk.anchors:
             return found
-        is_inside = _covering(regions)
+        is_inside = _make_covers(regions)
         return tuple(start for start in found if is_inside(start, start + len(pattern))) or found
 
     def _regions(self, coded: "_Coded", anchors: Sequence[str], reached: int) -> tuple[list[tuple[int, int]], int]:
@@ -304,7 +304,7 @@ class _Finder:
             first = regions[0][0]
             below = positions[bisect_left(positions, first) :]
             self._work += len(below)
-            is_inside = _covering(regions)
+            is_inside = _make_covers(regions)
             inside = [at for at in below if is_inside(at, at + 1)]
             regions = [(at, self._scope_end(at)) for at in inside or below]
             if not regions:
@@ -343,7 +343,7 @@ class _Finder:
             anchor=anchor,
             elsewhere=tuple(start + 1 for start in elsewhere),
             wants_end=hunk.is_at_end,
-            suggested_place=None if elsewhere else suggested_place(self._lines.text, old),
+            suggested_place=None if elsewhere else suggest_place(self._lines.text, old),
         )
 
     # --- tiers -------------------------------------------------------------------------------------------------
@@ -402,7 +402,7 @@ def _character(number: int, hunk: PatchHunk) -> str:
     return chr(number if number < 0xD800 else number + 0x800)
 
 
-def _covering(regions: Sequence[tuple[int, int]]) -> Callable[[int, int], bool]:
+def _make_covers(regions: Sequence[tuple[int, int]]) -> Callable[[int, int], bool]:
     """Return whether lines [start, end) are in one of the regions, which are ordered by their beginnings."""
     starts = [start for start, _ in regions]
     ends = list(accumulate((end for _, end in regions), max))  # the furthest end of any region up to here

@@ -24,6 +24,6 @@ class Source:
         return InvalidPatch(line=min(index, max(len(self.lines) - 1, 0)) + 1, reason=reason)
 
 
-def quoted(line: str) -> str:
+def quote(line: str) -> str:
     """Return the line for a message: shortened, and in quotes."""
     return repr(line if len(line) <= 80 else f"{line[:80]}…")

@@ -9,7 +9,7 @@ Sources: the manual of GNU diffutils ("Detailed Description of Unified Format"),
 import re
 from typing import Literal
 
-from fileops.core.patch.source import Source, quoted
+from fileops.core.patch.source import Source, quote
 from fileops.model.changes import FilePatch
 from fileops.model.edits import HunkLine, PatchHunk
 from fileops.model.errors import InvalidPatch
@@ -61,9 +61,7 @@ class _Parser:
             elif not files or self._is_signature():
                 self._at += 1
             elif self._lines[self._at].strip():
-                raise self._source.refusal(
-                    self._at, f"{quoted(self._lines[self._at])} begins neither a hunk nor a file"
-                )
+                raise self._source.refusal(self._at, f"{quote(self._lines[self._at])} begins neither a hunk nor a file")
             else:
                 self._at += 1
         if not files:
@@ -147,7 +145,7 @@ class _Parser:
         old, new = _without_prefixes(old, new)
         if old != new:
             raise self._source.refusal(
-                self._at, f"{quoted(old)} and {quoted(new)} differ; a rename needs 'diff --git' and 'rename from'"
+                self._at, f"{quote(old)} and {quote(new)} differ; a rename needs 'diff --git' and 'rename from'"
             )
         return old, new
 
@@ -175,7 +173,7 @@ class _Parser:
         if old_path != new_path:
             if headers.renamed_from is None:
                 raise self._source.refusal(
-                    begin, f"{quoted(old_path)} and {quoted(new_path)} differ, without 'rename from'"
+                    begin, f"{quote(old_path)} and {quote(new_path)} differ, without 'rename from'"
                 )
             return FilePatch(
                 operation="rename", path=old_path, new_path=new_path, at=at, hunks=hunks, is_executable=is_executable
@@ -223,7 +221,7 @@ class _Parser:
         """Read a hunk. n_lines: how many old and new lines it has, if that is not what its header says."""
         found = _RANGES.match(self._lines[begin])
         if found is None:
-            raise self._source.refusal(begin, f"{quoted(self._lines[begin])} is not of the form '@@ -1,2 +1,3 @@'")
+            raise self._source.refusal(begin, f"{quote(self._lines[begin])} is not of the form '@@ -1,2 +1,3 @@'")
         start, n_old, _, n_new = (1 if number is None else int(number) for number in found.groups())
         if n_lines is not None:
             n_old, n_new = n_lines
@@ -241,13 +239,13 @@ class _Parser:
             kind = _kind_of(line)
             if kind is None:
                 raise self._source.refusal(
-                    self._at, self._wrong_count(begin, left, f"{quoted(line)} is not a line of it")
+                    self._at, self._wrong_count(begin, left, f"{quote(line)} is not a line of it")
                 )
             for side in "-+":
                 if kind in {side, " "}:
                     left[side] -= 1
             if min(left.values()) < 0:
-                raise self._source.refusal(self._at, f"the hunk has more lines than {quoted(found.group())} says")
+                raise self._source.refusal(self._at, f"the hunk has more lines than {quote(found.group())} says")
             lines.append(HunkLine(kind=kind, text=line[1:] if line[:1] == kind else line))
             self._at += 1
         if self._at < len(self._lines) and self._lines[self._at].startswith("\\"):
@@ -289,7 +287,7 @@ class _Parser:
         if mode in _ODD_MODES:
             raise self._source.refusal(self._at, f"it is {_ODD_MODES[mode]}; only regular files are supported")
         if mode not in _MODES:
-            raise self._source.refusal(self._at, f"the mode {quoted(mode)} is neither 100644 nor 100755")
+            raise self._source.refusal(self._at, f"the mode {quote(mode)} is neither 100644 nor 100755")
         return _MODES[mode]
 
     def _name(self, line: str) -> str:
@@ -310,7 +308,7 @@ class _Parser:
         return path
 
     def _unquote(self, body: str) -> str:
-        def replaced(found: "re.Match[bytes]") -> bytes:
+        def replace_escape(found: "re.Match[bytes]") -> bytes:
             escaped = found[1].decode("latin-1")
             if len(escaped) == 3:
                 return bytes([int(escaped, 8)])
@@ -319,7 +317,7 @@ class _Parser:
             return bytes([_ESCAPES[escaped]])
 
         try:
-            return _ESCAPED.sub(replaced, body.encode()).decode()
+            return _ESCAPED.sub(replace_escape, body.encode()).decode()
         except UnicodeError:
             raise self._source.refusal(self._at, "the path is not UTF-8") from None
 

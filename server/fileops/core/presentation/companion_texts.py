@@ -23,7 +23,7 @@ _NOT_WRITTEN = "Nothing was written."
 
 def changed_text(path: str, by: str, diff: str | None) -> str:
     """Return the sentence about lines that others changed and on which the edit relies. Args: by: as in errors."""
-    text = f"{path} changed since you read it, where your change relies on it (by {_named(by)}). {_NOT_WRITTEN}"
+    text = f"{path} changed since you read it, where your change relies on it (by {_name_author(by)}). {_NOT_WRITTEN}"
     return text if not diff else f"{text} What changed:\n{_cut(diff)}"
 
 
@@ -32,7 +32,7 @@ def not_read_text(path: str) -> str:
 
 
 def deletion_text(path: str, by: str) -> str:
-    return f"{path} changed since you read it (by {_named(by)}). It was not deleted. {READ_AGAIN}"
+    return f"{path} changed since you read it (by {_name_author(by)}). It was not deleted. {READ_AGAIN}"
 
 
 def whole_text(numbered_lines: str) -> str:
@@ -41,13 +41,13 @@ def whole_text(numbered_lines: str) -> str:
     )  # fmt: skip
 
 
-def numbered(content: str, first_line: int = 1) -> str:
+def number_lines(content: str, first_line: int = 1) -> str:
     return "\n".join(f"{n:>6}→{line}" for n, line in enumerate(content.split("\n"), first_line))
 
 
-def numbered_whole(content: str) -> str | None:
+def number_whole(content: str) -> str | None:
     """Return the numbered lines; None if they are too long for an answer."""
-    return None if len(content) > MAX_SHOWN_CHARS else numbered(content)
+    return None if len(content) > MAX_SHOWN_CHARS else number_lines(content)
 
 
 def unsaved_text(path: str, editor: str, saved: str, unsaved: str, tool_prefix: str | None) -> str:
@@ -160,7 +160,7 @@ def _n_lines(n: int) -> str:
     return "1 line" if n == 1 else f"{n} lines"
 
 
-def _named(by: str) -> str:
+def _name_author(by: str) -> str:
     return {"external": "another program", "buffer": "the user, in an editor"}.get(by, by.removeprefix("session:"))
 
 

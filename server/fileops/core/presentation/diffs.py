@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 
-from fileops.core.presentation.phrases import counted
+from fileops.core.presentation.phrases import format_count
 from fileops.model.edits import Hunk
 
 NO_NEWLINE = "\\ No newline at end of file"
@@ -49,7 +49,7 @@ def first_lines(diff: str, *, max_lines: int, max_chars: int) -> tuple[str, int]
 
 
 def n_more_lines(n: int) -> str:
-    return f"… {counted(n, 'more line')}"
+    return f"… {format_count(n, 'more line')}"
 
 
 def cut_diff(diff: str, *, max_lines: int, max_chars: int, cut_line: Callable[[int], str] = n_more_lines) -> str:

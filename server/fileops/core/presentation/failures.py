@@ -6,7 +6,7 @@ The tools' texts for the model are specified character for character and never l
 from collections.abc import Sequence
 from typing import Literal
 
-from fileops.core.presentation.phrases import counted, lines_named
+from fileops.core.presentation.phrases import format_count, lines_named
 from fileops.core.text import cut
 from fileops.model import errors
 from fileops.model.edits import LineRange, Relevance
@@ -234,7 +234,9 @@ def failure_message(error: FileOpsError) -> str:
         case errors.CellNotFound(cell_id=cell_id, at_index=str(name)):
             return f'No cell has the id "{cell_id}". The cell at this index has the id "{name}": use that.'
         case errors.CellNotFound(cell_id=cell_id, n_cells=n):
-            return f'No cell has the id "{cell_id}". The notebook has {counted(n, "cell")}; read it to see their ids.'
+            return (
+                f'No cell has the id "{cell_id}". The notebook has {format_count(n, "cell")}; read it to see their ids.'
+            )
         case errors.CellConflict(cell_id=cell_id, reason=reason):
             return f"Cell {cell_id} cannot be changed in this way: {reason}."
         case errors.TooLarge(size_bytes=size, max_kb=max_kb):
@@ -271,7 +273,7 @@ def failure_message(error: FileOpsError) -> str:
         case errors.MultipleMatches(n_matches=n):
             return f"The text to replace occurs {n} times."
         case errors.CountMismatch(n_expected=expected, n_found=found):
-            return f"Failed to edit, expected {counted(expected, 'occurrence')} but found {found}."
+            return f"Failed to edit, expected {format_count(expected, 'occurrence')} but found {found}."
         case errors.NoChange(same_strings=True):
             return "The old and the new text are the same."
         case errors.NoChange():

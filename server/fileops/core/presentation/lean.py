@@ -9,7 +9,7 @@ from itertools import groupby
 
 from fileops.core.matching.correction import SENTENCES
 from fileops.core.presentation import outputs
-from fileops.core.presentation.phrases import counted
+from fileops.core.presentation.phrases import format_count
 from fileops.model.edits import Hunk, HunkLine, LineRange
 from fileops.model.errors import FileOpsError, MultipleMatches, NoMatch
 from fileops.model.results import ChangeNotice, EditResult
@@ -33,13 +33,13 @@ def edited_text(result: EditResult, file_path: str, *, tells_others: bool) -> st
     if rebased is not None and rebased.is_reviewed:
         return None
     places = list(_changed_places(change.hunks))
-    done = f"Applied {counted(len(result.edits), 'edit')}" if result.is_multi else "The file has been updated"
+    done = f"Applied {format_count(len(result.edits), 'edit')}" if result.is_multi else "The file has been updated"
     if sum(result.n_replaced) > 1 and not result.is_multi:
         done += f" at {sum(result.n_replaced)} places"
-    text = f"{done}: {_named(places)}." if places else f"{done}."
+    text = f"{done}: {_name_lines(places)}." if places else f"{done}."
     is_corrected = any(match in SENTENCES for match in result.matches)
     if rebased is not None and tells_others:
-        text += f" Others have changed {_named(rebased.ranges)} since you read it; that is kept."
+        text += f" Others have changed {_name_lines(rebased.ranges)} since you read it; that is kept."
     text = outputs.with_corrections(text, result.matches)
     if rebased is not None or is_corrected:
         text = "\n".join(filter(None, (text, _snippet(change.hunks))))
@@ -60,12 +60,12 @@ def changed_text(notice: ChangeNotice, shown: Sequence[LineRange]) -> str:
     """
     who = {"modified": "another program", "unsaved": "the editor"}.get(notice.kind, notice.changed_by)
     rest = _rest_of(notice.diff or "", shown)
-    more = f"\n… and {counted(notice.n_more, 'more line')}; Read the file." if notice.n_more else ""
+    more = f"\n… and {format_count(notice.n_more, 'more line')}; Read the file." if notice.n_more else ""
     elsewhere = f" Elsewhere in it:\n{rest}" if rest else ""
     return f"Changed by {who}.{elsewhere}{more}"
 
 
-def _named(places: Sequence[LineRange]) -> str:
+def _name_lines(places: Sequence[LineRange]) -> str:
     """Return "line 3" or "lines 3-5, 9 and 20"."""
     lines = [
         str(each.start_line) if each.start_line == each.end_line else f"{each.start_line}-{each.end_line}"
@@ -74,7 +74,7 @@ def _named(places: Sequence[LineRange]) -> str:
     if len(lines) == 1:
         return f"line{'s' if '-' in lines[0] else ''} {lines[0]}"
     if len(lines) > MAX_PLACES:
-        return f"lines {', '.join(lines[:MAX_PLACES])} and {counted(len(lines) - MAX_PLACES, 'more place')}"
+        return f"lines {', '.join(lines[:MAX_PLACES])} and {format_count(len(lines) - MAX_PLACES, 'more place')}"
     return f"lines {', '.join(lines[:-1])} and {lines[-1]}"
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from fileops.core.diff.unified import change_of
-from fileops.core.presentation.phrases import counted
+from fileops.core.presentation.phrases import format_count
 from fileops.core.text import TextFormat
 from fileops.core.whole_text import splices_to_text
 from fileops.model.edits import Change
@@ -69,7 +69,7 @@ _OTHER_CHANGES: dict[OtherChange, str] = {
 
 def sentence_about(change: CellChange) -> str:
     name = f"{change.cell_type} cell {change.cell_id} (index {change.index})"
-    outputs = counted(change.outputs_removed, "output")
+    outputs = format_count(change.outputs_removed, "output")
     match change.kind:
         case "insert":
             return f"Inserted {name}."
@@ -96,5 +96,5 @@ def _hunks(change: CellChange, path: str) -> str:
         return ""
     lines = change_of_source(change, path).unified.splitlines()[2:]
     if (n_more := len(lines) - MAX_DIFF_LINES) > 0:
-        lines = [*lines[:MAX_DIFF_LINES], f"... {counted(n_more, 'more line')}"]
+        lines = [*lines[:MAX_DIFF_LINES], f"... {format_count(n_more, 'more line')}"]
     return "\n" + "\n".join(lines)

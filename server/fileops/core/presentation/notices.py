@@ -2,7 +2,7 @@
 
 from fileops.core.presentation.diffs import first_lines, hunks_of
 from fileops.core.presentation.notebook_texts import compared_cells_text
-from fileops.core.presentation.phrases import counted
+from fileops.core.presentation.phrases import format_count
 from fileops.model.events import DidRecover
 from fileops.model.results import ChangeNotice, ForeignChange
 
@@ -20,7 +20,7 @@ def recovered_text(event: DidRecover) -> str:
 def _settled_text(event: DidRecover) -> str:
     if not event.files:
         return "A daemon ended while it changed several files together."
-    return f"A daemon ended while it changed {counted(len(event.files), 'file')} together; they are as before."
+    return f"A daemon ended while it changed {format_count(len(event.files), 'file')} together; they are as before."
 
 
 def _left_text(event: DidRecover) -> str | None:
@@ -73,7 +73,7 @@ def notice_text(notice: ChangeNotice) -> str:
             what = f"{path} has unsaved changes in the editor since you last read it."
         case "edited":
             what = f"{path} was edited by another agent ({notice.changed_by}) since you last read it."
-    return f"{what} {_MEANT} {_shown('What changed:', notice)}"
+    return f"{what} {_MEANT} {_format_diff('What changed:', notice)}"
 
 
 SAME_CALL = "This is all that changed, and it counts as read: you can send the same call again if it is still right."
@@ -83,13 +83,13 @@ def rebased_text(notice: ChangeNotice) -> str:
     """Return the text about a changed file to which its edit was applied."""
     return (
         f"Other lines of {notice.file_path} changed since you last read it; your edit was applied to the file as it is "
-        f"now. {_shown('What else changed:', notice)}"
+        f"now. {_format_diff('What else changed:', notice)}"
     )
 
 
-def _shown(heading: str, notice: ChangeNotice) -> str:
+def _format_diff(heading: str, notice: ChangeNotice) -> str:
     diff, n_more = notice.diff, notice.n_more
     if diff is None:
         return "Read the file."
-    more = f"… and {counted(n_more, 'more line')}; Read the file." if n_more else ""
+    more = f"… and {format_count(n_more, 'more line')}; Read the file." if n_more else ""
     return "\n".join(filter(None, (heading, diff, more)))

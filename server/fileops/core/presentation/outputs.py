@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from fileops.core.matching.correction import SENTENCES
 from fileops.core.presentation.failures import error_text, failure_message, failure_text
 from fileops.core.presentation.notebook_texts import sentence_about
-from fileops.core.presentation.phrases import counted
+from fileops.core.presentation.phrases import format_count
 from fileops.core.presentation.titles import relative
 from fileops.model import errors
 from fileops.model.approval import ApprovalRequest
@@ -160,26 +160,26 @@ def question_texts(path: str, plan: Plan, folders: Iterable[str]) -> tuple[str, 
     change = plan.change
     name = relative(path, folders)
     if plan.creates:
-        return f"Confirm Edit: create {name}", f"{path}: a new file of {counted(change.n_added, 'line')}"
-    counts = f"{counted(change.n_added, 'line')} added, {change.n_removed} removed"
-    rebased = "" if plan.rebased is None else f"; {rebased_over(plan.rebased)}"
+        return f"Confirm Edit: create {name}", f"{path}: a new file of {format_count(change.n_added, 'line')}"
+    counts = f"{format_count(change.n_added, 'line')} added, {change.n_removed} removed"
+    rebased = "" if plan.rebased is None else f"; {describe_rebase(plan.rebased)}"
     if not plan.edits:
         return f"Confirm Edit: {name}", f"{path}: the whole text written, {counts}{rebased}"
     n_places = sum(plan.n_replacements)
-    return f"Confirm Edit: {name}", f"{path}: {counted(n_places, 'place')} changed, {counts}{rebased}"
+    return f"Confirm Edit: {name}", f"{path}: {format_count(n_places, 'place')} changed, {counts}{rebased}"
 
 
-def rebased_over(rebased: Rebased) -> str:
+def describe_rebase(rebased: Rebased) -> str:
     """Return what an edit was rebased over, for the user."""
     names = {"external": "another program", "buffer": "the editor"}
     who = names.get(rebased.changed_by, rebased.changed_by.removeprefix("session:"))
-    return f"rebased over {counted(len(rebased.ranges), 'change')} by {who}"
+    return f"rebased over {format_count(len(rebased.ranges), 'change')} by {who}"
 
 
 def undo_question_texts(path: str, change: Change, n_edits: int, folders: Iterable[str]) -> tuple[str, str]:
     """Return the title and the description of an undo that the user has to approve; see `question_texts`."""
-    counts = f"{counted(change.n_added, 'line')} added, {change.n_removed} removed"
-    return f"Undo {counted(n_edits, 'edit')} in {relative(path, folders)}", f"{path}: {counts}"
+    counts = f"{format_count(change.n_added, 'line')} added, {change.n_removed} removed"
+    return f"Undo {format_count(n_edits, 'edit')} in {relative(path, folders)}", f"{path}: {counts}"
 
 
 def undone_text(
@@ -193,7 +193,7 @@ def undone_text(
 ) -> str:
     """Return the sentence for the model about one file of an undo. cells: how the undo changes those of a notebook."""
     done = "would be" if is_dry else "has been" if n_edits == 1 else "have been"
-    undone = f"{counted(n_edits, 'edit')} of {path} {done} undone."
+    undone = f"{format_count(n_edits, 'edit')} of {path} {done} undone."
     match outcome:
         case "removed":
             return f"{undone} The file did not exist before and {'would be' if is_dry else 'has been'} removed."
@@ -216,23 +216,23 @@ def set_question_texts(
     """Return the title and the description of a change set that the user has to approve. description: the agent's."""
     names = ", ".join(question.file_path.rpartition("/")[2] for question in questions[:MAX_NAMED])
     more = f" and {len(questions) - MAX_NAMED} more" if len(questions) > MAX_NAMED else ""
-    listed = "\n".join(_listed(question.change, question.file_path, question.new_path) for question in questions)
-    return f"{verb} {counted(len(questions), 'change')}: {names}{more}", f"{description}\n{listed}".lstrip()
+    listed = "\n".join(_list_file(question.change, question.file_path, question.new_path) for question in questions)
+    return f"{verb} {format_count(len(questions), 'change')}: {names}{more}", f"{description}\n{listed}".lstrip()
 
 
 MAX_NAMED = 3  # files of a change set in a title
 
 
-def _listed(change: Change, path: str, new_path: str | None, *, is_past: bool = False) -> str:
+def _list_file(change: Change, path: str, new_path: str | None, *, is_past: bool = False) -> str:
     """Return one line about a file of a change set."""
     mode = {None: "", True: ", executable", False: ", not executable"}[change.is_executable]
-    counts = f"{counted(change.n_added, 'line')} added, {change.n_removed} removed"
+    counts = f"{format_count(change.n_added, 'line')} added, {change.n_removed} removed"
     verb = {"create": "create", "modify": "edit", "rename": "rename", "delete": "delete"}[change.operation]
     if is_past:
         verb = f"{verb.removesuffix('e')}ed"
     match change.operation:
         case "create":
-            return f"{verb} {path}: {counted(change.n_added, 'line')}{mode}"
+            return f"{verb} {path}: {format_count(change.n_added, 'line')}{mode}"
         case "delete":
             return f"{verb} {path}"
         case "rename":
@@ -254,7 +254,7 @@ def with_permissions(change: Change, permissions: Permissions) -> Change:
     return change if change.operation == "create" and not becomes else with_mode(change, is_executable=becomes)
 
 
-def joined_change(first: Change, second: Change) -> Change:
+def join_changes(first: Change, second: Change) -> Change:
     """Return the changes of two files as one, for programs that show a single diff."""
     return replace(
         first,
@@ -271,9 +271,9 @@ def joined_change(first: Change, second: Change) -> Change:
 
 def changes_text(files: Sequence[FileOutcome], dropped: Sequence[str], *, is_dry: bool) -> str:
     """Return the output of a change set. dropped: paths that the user left out."""
-    lines = [f"Applied {counted(len(files), 'change')} together:"]
+    lines = [f"Applied {format_count(len(files), 'change')} together:"]
     lines += [
-        f"{index}. {_listed(file.change, file.file_path, file.new_path, is_past=True)}"
+        f"{index}. {_list_file(file.change, file.file_path, file.new_path, is_past=True)}"
         for index, file in enumerate(files, 1)
     ]
     lines += [
@@ -293,22 +293,22 @@ def changes_text(files: Sequence[FileOutcome], dropped: Sequence[str], *, is_dry
 
 def undone_set_text(files: Sequence[UndoneFile], dropped: Sequence[str]) -> str:
     """Return the output of the undo of a change set. dropped: paths that the user left out."""
-    lines = [f"Undid {counted(len(files), 'change')} together:"]
-    lines += [f"{index}. {_undone(file)}" for index, file in enumerate(files, 1)]
+    lines = [f"Undid {format_count(len(files), 'change')} together:"]
+    lines += [f"{index}. {_describe_undone(file)}" for index, file in enumerate(files, 1)]
     output = "\n".join([*lines, *map(left_out_text, dropped)])
     output = with_unsaved(output, (file.file_path for file in files if file.applied_to == "buffer"))
     by_user = "".join(file.change.unified for file in files if file.modified_by_user)
     return with_user_change(output, by_user) if any(file.modified_by_user for file in files) else output
 
 
-def _undone(file: UndoneFile) -> str:
+def _describe_undone(file: UndoneFile) -> str:
     match file.outcome:
         case "removed":
             return f"removed {file.file_path}"
         case "created":
             return f"restored {file.file_path}"
         case "modified" if file.change.hunks or file.new_path or file.change.is_executable is not None:
-            return _listed(file.change, file.file_path, file.new_path, is_past=True)
+            return _list_file(file.change, file.file_path, file.new_path, is_past=True)
         case "modified":
             return f"left {file.file_path}: the edit was no longer present"
 

@@ -20,7 +20,7 @@ class Lines(Protocol):
     def end_line(self) -> int: ...
 
 
-def counted(n: int, noun: str) -> str:
+def format_count(n: int, noun: str) -> str:
     """Return the number and the noun, with an `s` unless the number is 1."""
     return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
 
@@ -34,7 +34,7 @@ def lines_named(ranges: Sequence[Lines]) -> str:
     return f"line {named}" if named.isdecimal() else f"lines {named}"
 
 
-def cleaned_reason(reason: str | None) -> str:
+def clean_reason(reason: str | None) -> str:
     """Return a person's reason as a model reads it: without control characters except newlines; "" if it is blank."""
     kept = "".join(char for char in reason or "" if char == "\n" or unicodedata.category(char) != "Cc")
     return kept[:MAX_REASON_CHARS] if kept.strip() else ""
@@ -42,4 +42,4 @@ def cleaned_reason(reason: str | None) -> str:
 
 def one_line_reason(reason: str | None) -> str:
     """Return the reason in one line: each run of spaces and line breaks becomes a space."""
-    return cleaned_reason(" ".join((reason or "").split()))
+    return clean_reason(" ".join((reason or "").split()))

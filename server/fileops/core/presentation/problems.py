@@ -2,7 +2,7 @@
 
 import re
 
-from fileops.core.presentation.phrases import counted
+from fileops.core.presentation.phrases import format_count
 from fileops.model.diagnostics import DiagnosticsReport, ReportedProblem
 
 MAX_PROBLEMS = 10
@@ -27,14 +27,14 @@ def problems_text(report: DiagnosticsReport, *, is_late: bool = False) -> str:
             return f"{edits}: its problems are not known: {report.reason}."
         return f"The edit was applied. Its problems in {names} are not known: {report.reason}."
     n_introduced, n_resolved = report.n_introduced or 0, report.n_resolved or 0
-    resolved = f"It resolved {counted(n_resolved, 'problem')}." if n_resolved else ""
+    resolved = f"It resolved {format_count(n_resolved, 'problem')}." if n_resolved else ""
     if not n_introduced:
         nothing = (
             f"{edits} introduced no problems ({sources})." if is_late else f"No new problems in {names} ({sources})."
         )
         return f"{nothing} {resolved}".rstrip()
     subject = f"{edits}, checked now," if is_late else "The edit was applied. It"
-    lines = [f"{subject} introduced {counted(n_introduced, 'problem')} ({sources}):"]
+    lines = [f"{subject} introduced {format_count(n_introduced, 'problem')} ({sources}):"]
     lines += [_line(problem, report.file_paths) for problem in (report.introduced or ())[:MAX_PROBLEMS]]
     if n_introduced > MAX_PROBLEMS:
         lines.append(f"… and {n_introduced - MAX_PROBLEMS} more.")

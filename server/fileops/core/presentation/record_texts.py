@@ -47,7 +47,7 @@ _QUOTING = re.compile(r"\\(.)|['\"]", re.DOTALL)
 def title_of(prompt: str) -> str | None:
     """Return the first line of a prompt, as a list of turns shows it; None without text."""
     lines = prompt.strip().splitlines()
-    return _shown(lines[0])[:MAX_TITLE_CHARS] if lines else None
+    return _make_printable(lines[0])[:MAX_TITLE_CHARS] if lines else None
 
 
 def command_of(line: str) -> str:
@@ -63,8 +63,8 @@ def command_of(line: str) -> str:
         first = first or name
         if name not in _PREPARING:
             argument = None if name in _TAKES_TEXT else _named_argument(arguments)
-            named[_shown(name if argument is None else f"{name} {argument}")[:MAX_LABEL_CHARS]] = None
-    return _join(list(named)) if named else _shown(first)[:MAX_LABEL_CHARS]
+            named[_make_printable(name if argument is None else f"{name} {argument}")[:MAX_LABEL_CHARS]] = None
+    return _join(list(named)) if named else _make_printable(first)[:MAX_LABEL_CHARS]
 
 
 def _join(parts: "list[str]") -> str:
@@ -139,6 +139,6 @@ def _parts(line: str) -> "list[list[str]]":
     return [command for command in commands if command and command[0] not in _CLOSING]
 
 
-def _shown(text: str) -> str:
+def _make_printable(text: str) -> str:
     """Return one line without characters that control a terminal."""
     return "".join(character if character.isprintable() else " " for character in " ".join(text.split()))

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from fileops.core.presentation.phrases import counted, lines_named
+from fileops.core.presentation.phrases import format_count, lines_named
 from fileops.model.rewind import LeftReason, RewindConflict, RewoundFile
 
 MAX_NAMED = 20  # files in one text
@@ -21,17 +21,17 @@ def rewind_text(files: Sequence[RewoundFile], conflicts: Sequence[RewindConflict
     """Return what a rewind did, or would do, in one line for each file."""
     n_undone = sum(len(file.entries) for file in files)
     done = "would be" if is_dry else "has been" if n_undone == 1 else "have been"
-    changes = "Parts of changes" if files and not n_undone else counted(n_undone, "change")
-    lines = [f"{changes} in {counted(len(files), 'file')} {done} undone."]
+    changes = "Parts of changes" if files and not n_undone else format_count(n_undone, "change")
+    lines = [f"{changes} in {format_count(len(files), 'file')} {done} undone."]
     lines += [f"{file.file_path}: {_outcome(file)}" for file in files[:MAX_NAMED]]
     if len(files) > MAX_NAMED:
-        lines.append(f"... and {counted(len(files) - MAX_NAMED, 'more file')}")
+        lines.append(f"... and {format_count(len(files) - MAX_NAMED, 'more file')}")
     return "\n".join([*lines, *map(left_line, conflicts[:MAX_NAMED])])
 
 
 def rewound_text(n_changes: int, session: str, reason: str) -> str:
     """Return the notice for a session whose changes a person has undone. reason: the person's, "" for none."""
-    sentence = f"A person took back {counted(n_changes, 'change')} of {session}."
+    sentence = f"A person took back {format_count(n_changes, 'change')} of {session}."
     return f"{sentence} Their reason: {reason}" if reason else sentence
 
 
@@ -39,7 +39,7 @@ def left_line(conflict: RewindConflict) -> str:
     """Return what is left in a file, and why."""
     where = f", {lines_named(conflict.ranges)}" if conflict.ranges else ""
     by = f" ({', '.join(by.label for by in conflict.by)})" if conflict.by else ""
-    left = counted(len(conflict.entries), "change")
+    left = format_count(len(conflict.entries), "change")
     verb = "is" if len(conflict.entries) == 1 else "are"
     why = conflict.message or f"because {_LEFT[conflict.reason]}"
     return f"{conflict.file_path}{where}: {left} {verb} left{':' if conflict.message else ','} {why}{by}"
@@ -60,5 +60,5 @@ def rewind_question_texts(paths: Sequence[str], n_undone: int, session: str) -> 
     """Return the title and the description of a rewind that the user has to approve."""
     shown = [path.rpartition("/")[2] for path in paths[:MAX_NAMED]]
     more = f" and {len(paths) - MAX_NAMED} more" if len(paths) > MAX_NAMED else ""
-    title = f"Undo {counted(n_undone, 'change')} in {counted(len(paths), 'file')}"
+    title = f"Undo {format_count(n_undone, 'change')} in {format_count(len(paths), 'file')}"
     return title, f"{session} asks to undo its changes of {', '.join(shown)}{more}"

@@ -200,7 +200,7 @@ def _suggestion_text(suggestion: Suggestion) -> str:
     if (old := suggestion.old_string) is not None:
         body = old.removesuffix("\n")  # a fence cannot show whether its last line has a line end
         end = "" if body == old else ", with a newline at its end"
-        return f"{suggestion.note} Send this as old_string{end}:\n{fenced(body)}"
+        return f"{suggestion.note} Send this as old_string{end}:\n{fence(body)}"
     if suggestion.diff:
         return f"{suggestion.note} From your text (-) to the file's (+):\n{suggestion.diff}"
     return suggestion.note
@@ -222,11 +222,11 @@ def to_read_text(lines: LineRange) -> str:
     )
 
 
-def fenced(text: str) -> str:
+def fence(text: str) -> str:
     """Return the text in a fence that is longer than any inside."""
     longest = max((len(found) for found in _FENCE.findall(text)), default=2)
-    fence = "`" * max(3, longest + 1)
-    return f"{fence}\n{text}\n{fence}"
+    mark = "`" * max(3, longest + 1)
+    return f"{mark}\n{text}\n{mark}"
 
 
 def syntax_text(name: str, report: SyntaxReport) -> str:

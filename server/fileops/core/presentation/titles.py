@@ -138,7 +138,7 @@ UNKNOWN = "..."
 
 def shown_path(path: str, folders: Iterable[str], max_chars: int = MAX_PATH_CHARS) -> str:
     """Return the path, shortened and relative to the innermost folder that contains it; dots if it is unknown."""
-    return shortened(relative(path, folders), max_chars) if path else UNKNOWN
+    return shorten(relative(path, folders), max_chars) if path else UNKNOWN
 
 
 def relative(path: str, folders: Iterable[str]) -> str:
@@ -155,7 +155,7 @@ def relative(path: str, folders: Iterable[str]) -> str:
     return path[len(max(containing, key=len).rstrip("/")) :].lstrip("/") or "."
 
 
-def shortened(path: str, max_chars: int = MAX_PATH_CHARS) -> str:
+def shorten(path: str, max_chars: int = MAX_PATH_CHARS) -> str:
     """Return the first folder and as many of the last parts as fit: `src/.../widgets/button.py`."""
     if len(path) <= max_chars:
         return path

@@ -14,7 +14,7 @@ from msgspec import Struct
 from fileops.core.diff.regions import ChangedRegion, regions
 from fileops.core.diff.unified import MAX_LINE_CHARS, range_of_hunk
 from fileops.core.notebook.cells import parse
-from fileops.core.pausing import Check, unchecked
+from fileops.core.pausing import Check, check_nothing
 from fileops.core.text import count_newlines, cut, decode_part
 from fileops.model.edits import Plan, Splice
 from fileops.model.files import TextFormat
@@ -30,7 +30,7 @@ _EMPTY_FILE = ReviewPart(
 )
 
 
-def changes_of(plan: Plan, check: Check = unchecked) -> tuple[ReviewPart, ...]:
+def changes_of(plan: Plan, check: Check = check_nothing) -> tuple[ReviewPart, ...]:
     """Return the changes of a plan, top to bottom. Between two of them there is at least one unchanged line.
 
     The creation or deletion of an empty file, and a rename alone, are one change without lines. The id of a change is

@@ -21,7 +21,7 @@ from fileops.core import splices as splicing
 from fileops.core.diff.contents import splices_between
 from fileops.core.merge import relevance
 from fileops.core.merge.rebase import rebase
-from fileops.core.pausing import Check, unchecked
+from fileops.core.pausing import Check, check_nothing
 from fileops.core.review.changes import MAX_SHOWN_BYTES, changes_of
 from fileops.core.text import decode, detect_format, line_start, newline_of
 from fileops.model.edits import Plan, Relevance, Splice
@@ -57,7 +57,7 @@ class Reopened(Struct, frozen=True, kw_only=True):
 
 
 def merge(
-    decided: Decided, present: Snapshot, replan: Callable[[], Plan] | None, check: Check = unchecked
+    decided: Decided, present: Snapshot, replan: Callable[[], Plan] | None, check: Check = check_nothing
 ) -> Merged | Reopened:
     """Return what to write into the current file, or what to ask about.
 
@@ -76,7 +76,7 @@ def merge(
     else:
         reason, ranges = _reason(was, present), ()
     previous = PreviousDecision(
-        text=_shown(splicing.apply(base, decided.splices), decided.asked),
+        text=_decode_shown(splicing.apply(base, decided.splices), decided.asked),
         change_ids=decided.change_ids,
         reason=reason,
         ranges=ranges,
@@ -92,7 +92,7 @@ def _reason(was: Snapshot, present: Snapshot) -> ReopenReason:
     return "created" if not was.exists else "another_file"
 
 
-def _shown(data: bytes, plan: Plan) -> str | None:
+def _decode_shown(data: bytes, plan: Plan) -> str | None:
     return decode(data, plan.format) if len(data) <= MAX_SHOWN_BYTES else None
 
 

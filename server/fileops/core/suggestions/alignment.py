@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from fileops.core.matching.similarity import fold, ratio_of, unescaped
+from fileops.core.matching.similarity import fold, ratio_of, unescape
 
 _PART = re.compile(r"[^\W\d_]+|\d+|[^\w\s]")
 _MIN_PAIR = 0.3  # of the words of two lines; lines with less in common do not correspond
@@ -118,7 +118,7 @@ def similarity_of(wanted: Sequence[LineKey], there: Sequence[LineKey], pairs: Se
             common += size * (_LOOKS_SAME + _BLANKS * ratio_of(old.text, new.text))
         elif n_compared < _N_COMPARED:
             n_compared += 1
-            common += size * ratio_of(unescaped(old.text), unescaped(new.text))
+            common += size * ratio_of(unescape(old.text), unescape(new.text))
         else:
             common += size * likeness_of(old, new)
     total += sum(len(line.text) + 1 for i, line in enumerate(wanted) if i not in paired)

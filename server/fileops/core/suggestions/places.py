@@ -16,8 +16,8 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from fileops.core.matching.differences import ALL_KINDS, differences_of, unseen
-from fileops.core.matching.similarity import fold, ratio_of, unescaped
-from fileops.core.pausing import Check, unchecked
+from fileops.core.matching.similarity import fold, ratio_of, unescape
+from fileops.core.pausing import Check, check_nothing
 from fileops.core.suggestions.alignment import LineKey, align, key_of, likeness_of, similarity_of
 from fileops.core.suggestions.columns import columns, indentation
 from fileops.core.suggestions.lines import LineTable
@@ -103,7 +103,7 @@ class _Candidate(Struct, frozen=True, kw_only=True):
     is_sure: bool = True
 
 
-def places(lines: LineTable, old: str, new: str, check: Check = unchecked) -> list[Place]:
+def places(lines: LineTable, old: str, new: str, check: Check = check_nothing) -> list[Place]:
     """Return the places that `old` most likely meant, most similar first; [] if there are none.
 
     lines: of the text with LF line ends. new: the text that should be there. Its first and last lines are often the
@@ -115,10 +115,10 @@ def places(lines: LineTable, old: str, new: str, check: Check = unchecked) -> li
     found: list[Place] = []
     for given, copied in _readings(old):
         if (parts := _around_elision(given)) is not None:
-            head, tail = (_wanted(part, copied) for part in parts)
+            head, tail = (_parse_wanted(part, copied) for part in parts)
             found += _find_elided(lines, head, tail, kept, check)
-        elif (wanted := _wanted(given, copied)) is not None:
-            found += _found(lines, wanted, kept, check)
+        elif (wanted := _parse_wanted(given, copied)) is not None:
+            found += _find(lines, wanted, kept, check)
     return _distinct(found)
 
 
@@ -142,7 +142,7 @@ def _readings(old: str) -> list[tuple[list[str], frozenset[DiffersIn]]]:
     seen = without_surrogates(to_lf(old[:MAX_OLD_CHARS]))
     if "\n" in seen or r"\n" not in seen:
         return [_without_numbers(seen.split("\n"), set())]
-    texts = dict.fromkeys((unescaped(seen), _ESCAPED_NEWLINE.sub("\n", seen)))
+    texts = dict.fromkeys((unescape(seen), _ESCAPED_NEWLINE.sub("\n", seen)))
     return [_without_numbers(text.split("\n"), {"escapes"}) for text in texts]
 
 
@@ -154,7 +154,7 @@ def _without_numbers(lines: list[str], copied: set[DiffersIn]) -> tuple[list[str
     return lines, frozenset(copied)
 
 
-def _wanted(lines: Sequence[str], copied: frozenset[DiffersIn]) -> _Wanted | None:
+def _parse_wanted(lines: Sequence[str], copied: frozenset[DiffersIn]) -> _Wanted | None:
     """Return None if there is only whitespace."""
     first = next((index for index, line in enumerate(lines) if line.strip()), None)
     if first is None:
@@ -182,7 +182,7 @@ def _wanted(lines: Sequence[str], copied: frozenset[DiffersIn]) -> _Wanted | Non
 # --- candidates ---------------------------------------------------------------------------------------------------
 
 
-def _found(lines: LineTable, wanted: _Wanted, kept: _Kept, check: Check) -> list[Place]:
+def _find(lines: LineTable, wanted: _Wanted, kept: _Kept, check: Check) -> list[Place]:
     keys = wanted.keys
     slack = min(2 + len(keys) // 4, 8) if len(keys) > 1 else 0
     known: dict[int, LineKey] = {}
@@ -490,7 +490,7 @@ def _find_elided(
         return []
     n_head, n_tail = (sum(len(key.key) for key in part.keys) for part in (head, tail))
     joined: list[Place] = []
-    for anchor in _found(lines, head if n_head >= n_tail else tail, kept, check):
+    for anchor in _find(lines, head if n_head >= n_tail else tail, kept, check):
         if n_head >= n_tail:
             other = _next_equal(lines, tail, range(anchor.last_line, anchor.last_line + _MAX_GAP_LINES))
         else:

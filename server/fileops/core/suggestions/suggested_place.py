@@ -1,6 +1,6 @@
 """The place that a text which was not found most likely meant, for `details.suggested_place`. Never applied."""
 
-from fileops.core.pausing import Check, unchecked
+from fileops.core.pausing import Check, check_nothing
 from fileops.core.presentation.suggestion_texts import line_diff
 from fileops.core.suggestions.lines import LineTable
 from fileops.core.suggestions.places import MAX_OLD_CHARS, Place, places, without_surrogates
@@ -11,8 +11,8 @@ from fileops.model.files import Text
 MAX_SCANNED_BYTES = 4 << 20  # only this much of a larger file is searched
 
 
-def suggested_place(
-    text: Text, old: str, new: str = "", check: Check = unchecked, *, first_line: int = 1
+def suggest_place(
+    text: Text, old: str, new: str = "", check: Check = check_nothing, *, first_line: int = 1
 ) -> SuggestedPlace | None:
     """Return the most similar place, or None if no place is similar enough. Raises: the errors of `check`.
 
@@ -20,10 +20,10 @@ def suggested_place(
     """
     lines = lines_of_text(text)
     found = places(lines, old, new, check)
-    return suggested_place_at(lines, old, found[0], first_line=first_line) if found else None
+    return suggest_place_at(lines, old, found[0], first_line=first_line) if found else None
 
 
-def suggested_place_at(lines: LineTable, old: str, place: Place, *, first_line: int = 1) -> SuggestedPlace:
+def suggest_place_at(lines: LineTable, old: str, place: Place, *, first_line: int = 1) -> SuggestedPlace:
     first, last = place.first_line + first_line - 1, place.last_line + first_line - 1
     shown = without_surrogates(to_lf(old[:MAX_OLD_CHARS]).removesuffix("\n"))
     there = lines.slice(place.first_line - 1, place.last_line - 1)

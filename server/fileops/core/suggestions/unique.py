@@ -1,12 +1,12 @@
 """Extensions of an ambiguous text by whole lines, each of which occurs only once."""
 
-from fileops.core.pausing import Check, unchecked
+from fileops.core.pausing import Check, check_nothing
 from fileops.core.suggestions.lines import LineTable
 
 MAX_LINES_ADDED = 12
 
 
-def extension(lines: LineTable, start: int, end: int, check: Check = unchecked) -> tuple[int, int] | None:
+def extension(lines: LineTable, start: int, end: int, check: Check = check_nothing) -> tuple[int, int] | None:
     """Return the shortest extension [start, end) of a part by whole lines that occurs once in the text.
 
     It contains the part only once, so that a caller can make its new text by replacing the part in it. Of equally long

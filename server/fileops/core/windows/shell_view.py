@@ -25,7 +25,7 @@ def view_of(text: str, output: str) -> View | None:
         return None
     if shown == lines or (len(lines) >= MIN_RUN and _contains(shown, lines)):
         return "whole"
-    numbered = _numbered(lines, shown)
+    numbered = _find_numbered(lines, shown)
     if all(numbered) and len(lines) >= MIN_RUN:
         return "whole"
     if _longest_run(numbered) >= MIN_RUN or _has_unique_run(lines, shown):
@@ -43,7 +43,7 @@ def _contains(shown: Sequence[str], lines: Sequence[str]) -> bool:
     return "\n".join(("", *lines, "")) in "\n".join(("", *shown, ""))
 
 
-def _numbered(lines: Sequence[str], shown: Sequence[str]) -> list[bool]:
+def _find_numbered(lines: Sequence[str], shown: Sequence[str]) -> list[bool]:
     """Return, for each line of the file, whether it is in the output with its number."""
     found = [False] * len(lines)
     for line in shown:

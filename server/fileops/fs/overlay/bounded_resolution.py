@@ -70,7 +70,7 @@ class BoundedResolution:
     def _resolve_first(self, paths: list[str], deadline: float) -> list[Outcome]:
         """Return the outcomes of the first paths. The path after them is late; the others were not tried."""
         batch = _Batch()
-        allowed = shares.allowed_here()
+        allowed = shares.of_thread()
         thread = threading.Thread(
             target=self._run,
             args=(batch, paths, allowed),

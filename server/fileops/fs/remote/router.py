@@ -88,7 +88,7 @@ class RouterFileSystem:
 def _waiting(mount: RemoteFileSystem) -> RemoteFileSystem:
     """Return the mount if this thread may wait for it. Raises: NeedsShare, ConnectionFailed."""
     refusal = partial(ConnectionFailed, where=mount.label, reason="too many requests are already waiting for it")
-    shares.require(shares.mapped(mount.prefix), refusal)
+    shares.require(shares.of_mount(mount.prefix), refusal)
     return mount
 
 

@@ -19,7 +19,7 @@ from fileops.core.pausing import Check
 from fileops.core.roots import Roots
 from fileops.core.suggestions.shown import N_CONTEXT, shown_lines
 from fileops.core.suggestions.steps import Examination, Excerpt, OwnEdit, examine
-from fileops.core.suggestions.suggested_place import lines_of_text, suggested_place
+from fileops.core.suggestions.suggested_place import lines_of_text, suggest_place
 from fileops.model.edits import Edit, LineRange
 from fileops.model.errors import (
     CountMismatch,
@@ -208,7 +208,7 @@ def _with_place(error: FileOpsError, edits: Sequence[Edit], content: Text, check
             return NoMatch(
                 old_string=error.old_string,
                 edit_index=error.edit_index,
-                suggested_place=suggested_place(content, edit.old_string, edit.new_string, check),
+                suggested_place=suggest_place(content, edit.old_string, edit.new_string, check),
             )
         except OutOfTime:
             return error
@@ -218,7 +218,7 @@ def _with_place(error: FileOpsError, edits: Sequence[Edit], content: Text, check
 def _with_place_in_cell(error: NoMatch, steps: StepsInCell, check: Check) -> NoMatch:
     edit = steps.edits[error.edit_index]
     with suppress(OutOfTime):
-        error.suggested_place = suggested_place(
+        error.suggested_place = suggest_place(
             steps.source, edit.old_string, edit.new_string, check, first_line=steps.first_line
         )
     return error

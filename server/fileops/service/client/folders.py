@@ -89,7 +89,7 @@ class WorkspaceFolders:
         if not self._may_wait:
             return None
         try:
-            with shares.waiting_for_disk_only():
+            with shares.wait_for_disk_only():
                 return self._resolve_path(folder)
         except shares.NeedsShare:
             return None

@@ -161,7 +161,7 @@ class Companion:
         path, editor = edit.file_path, both.editor
         is_asked = self._service.policy(self.session_id).needs_decision(plan.snapshot)
         if n_files > 1 or not (is_asked or (mode in CARRIES_OUT and self._service.is_in_folders(plan.snapshot.path))):
-            shown = texts.numbered_whole(shown_text(both.present) or "") or "(too long to show: read the file)"
+            shown = texts.number_whole(shown_text(both.present) or "") or "(too long to show: read the file)"
             return Answered(answer=refusal(texts.unsaved_refusal(path, editor, shown, self._tool_prefix())))
         self._know(path, plan.snapshot)
         result = await self._service.edit(edit)

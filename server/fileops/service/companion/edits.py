@@ -124,7 +124,7 @@ class EditGuard(Struct, frozen=True, kw_only=True):
         else:
             what = texts.changed_text(path, error.changed_by, error.diff_since_read)
         content = shown_text(present)
-        whole = None if content is None or read_proof is not None else texts.numbered_whole(content)
+        whole = None if content is None or read_proof is not None else texts.number_whole(content)
         if whole is not None:
             helps = [texts.whole_text(whole)]
             read_proof = proof_of(self.session_id, path, present, is_whole=True)
@@ -186,7 +186,7 @@ class EditGuard(Struct, frozen=True, kw_only=True):
             by = self.freshness.changed_by(self.session_id, present)
             return Checked(outcome="refused", edit=edit, refusal=texts.deletion_text(path, by))
         if both.editor is not None:
-            shown = texts.numbered_whole(shown_text(present) or "") or texts.READ_AGAIN
+            shown = texts.number_whole(shown_text(present) or "") or texts.READ_AGAIN
             return Checked(outcome="refused", edit=edit, refusal=texts.unsaved_refusal(path, both.editor, shown, None))
         return Checked(outcome="passed", edit=edit, both=both)
 

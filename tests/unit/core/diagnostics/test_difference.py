@@ -4,7 +4,7 @@ import pytest
 
 from fileops.core.diagnostics.difference import MAX_LINES, LineEdit, difference, text_edits
 from fileops.core.diagnostics.positions import Positions
-from fileops.core.diagnostics.report import Compared, Edits, combined, reported, settled, unsettled
+from fileops.core.diagnostics.report import Compared, Edits, combine, report_problems, report_settled, report_unsettled
 from fileops.model.diagnostics import MAX_LISTED, CommittedFile, Problem, Severity
 from fileops.model.edits import Splice
 from fileops.model.files import TextFormat
@@ -118,18 +118,24 @@ def test_report_has_what_is_severe_enough_and_counts_what_it_does_not_list() -> 
     text = "x" * 200
     many = [problem(index, index + 1, severity="warning") for index in range(80)]
     mild = [problem(0, 1, "mild", "information")]
-    report = settled(of_file("a"), ("checker",), Compared(reported([*mild, *many], "a", text)))
+    report = report_settled(of_file("a"), ("checker",), Compared(report_problems([*mild, *many], "a", text)))
     assert report.n_introduced == 80
     assert len(report.introduced or ()) == MAX_LISTED
     assert "mild" not in {each.message for each in report.introduced or ()}
 
 
 def test_problems_of_edited_files_come_before_those_of_others() -> None:
-    found = reported([problem(0, 1)], "/p/other", "x") + reported([problem(0, 1)], "a", "x")
-    assert [each.file_path for each in settled(of_file("a"), (), Compared(found)).introduced or ()] == ["a", "/p/other"]
+    found = report_problems([problem(0, 1)], "/p/other", "x") + report_problems([problem(0, 1)], "a", "x")
+    assert [each.file_path for each in report_settled(of_file("a"), (), Compared(found)).introduced or ()] == [
+        "a",
+        "/p/other",
+    ]
 
 
 def test_report_of_several_commits_is_settled_only_if_all_are() -> None:
-    one, two = settled(of_file("a", "1"), ("x",), Compared()), unsettled(of_file("b", "2"), "pending", ("y",))
-    both = combined([one, two])
+    one, two = (
+        report_settled(of_file("a", "1"), ("x",), Compared()),
+        report_unsettled(of_file("b", "2"), "pending", ("y",)),
+    )
+    both = combine([one, two])
     assert (both.state, both.edit_ids, both.file_paths, both.sources) == ("pending", ("1", "2"), ("a", "b"), ("x", "y"))

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from fileops.core.presentation.titles import describe, relative, shortened
+from fileops.core.presentation.titles import describe, relative, shorten
 
 FOLDERS = ("/p", "/p/packages/inner", "/q")
 
@@ -85,5 +85,5 @@ def test_root_folder_contains_every_path() -> None:
     ],
 )
 def test_long_path_keeps_its_first_and_last_parts(path: str, shown: str) -> None:
-    assert shortened(path) == shown
+    assert shorten(path) == shown
     assert len(shown) <= 35

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fileops.core.pausing import unchecked
+from fileops.core.pausing import check_nothing
 from fileops.core.suggestions.steps import Examination, OwnEdit, examine
 from fileops.model.edits import Edit
 from fileops.model.internal_errors import OutOfTime
@@ -15,7 +15,7 @@ SOURCE = "one\ntwo\nthree\ntwo\nfive\n"
 
 def examined(*steps: tuple[str, str], own: tuple[OwnEdit, ...] = (), source: str = SOURCE) -> Examination:
     edits = [Edit(old_string=old, new_string=new) for old, new in steps]
-    return examine(text_of(source), edits, encoding=None, own_edits=lambda: own, check=unchecked)
+    return examine(text_of(source), edits, encoding=None, own_edits=lambda: own, check=check_nothing)
 
 
 def test_step_that_succeeds_has_its_lines_and_no_failure() -> None:

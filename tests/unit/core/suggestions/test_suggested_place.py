@@ -2,7 +2,7 @@
 
 import pytest
 
-from fileops.core.suggestions.suggested_place import suggested_place
+from fileops.core.suggestions.suggested_place import suggest_place
 from fileops.model.edits import DiffersIn
 from fileops.model.files import Text, TextFormat
 from support.core_models import FORMATS, text_of
@@ -29,7 +29,7 @@ SOURCE = "def f(x):\n\tif x:\n\t\treturn 'a'\n\n\ndef g(y):\n    return \"b\"   
     ],
 )
 def test_suggestion_has_the_place_and_the_kind_of_difference(old: str, lines: tuple[int, int], kind: DiffersIn) -> None:
-    place = suggested_place(text_of(SOURCE), old)
+    place = suggest_place(text_of(SOURCE), old)
     assert place is not None
     assert kind in place.differs_in
     if kind != "line_ends":
@@ -41,7 +41,7 @@ def test_suggestion_has_the_place_and_the_kind_of_difference(old: str, lines: tu
 
 @pytest.mark.parametrize("old", ["caf\ufffd au lait", "café au lait", "caf\udce9 au lait"])
 def test_suggestion_reports_invalid_bytes(old: str) -> None:
-    place = suggested_place(Text(data=b"one\ncaf\xe9 au lait\n", format=TextFormat()), old)
+    place = suggest_place(Text(data=b"one\ncaf\xe9 au lait\n", format=TextFormat()), old)
     assert place is not None
     assert place.differs_in == ("invalid_bytes",)
     assert place.start_line == 2
@@ -50,20 +50,20 @@ def test_suggestion_reports_invalid_bytes(old: str) -> None:
 
 @pytest.mark.parametrize("old", ["\ufffd", "\udce9", "f\ufffd"])
 def test_suggestion_reports_invalid_bytes_for_a_text_of_any_length(old: str) -> None:
-    place = suggested_place(Text(data=b"one\ncaf\xe9 au lait\n", format=TextFormat()), old)
+    place = suggest_place(Text(data=b"one\ncaf\xe9 au lait\n", format=TextFormat()), old)
     assert place is not None
     assert (place.start_line, place.end_line, place.differs_in) == (2, 2, ("invalid_bytes",))
 
 
 def test_half_a_line_ending_is_reported() -> None:
-    place = suggested_place(text_of("a line\r\nb line\r\n"), "a line\r")
+    place = suggest_place(text_of("a line\r\nb line\r\n"), "a line\r")
     assert place is not None
     assert place.differs_in == ("line_ends",)
 
 
 @pytest.mark.parametrize("fmt", FORMATS)
 def test_suggestion_works_in_every_encoding(fmt: TextFormat) -> None:
-    place = suggested_place(
+    place = suggest_place(
         text_of("first line here\nsecond line here\r\nthird\n", fmt), "first line here\nsecond line there"
     )
     assert place is not None
@@ -74,14 +74,12 @@ def test_suggestion_works_in_every_encoding(fmt: TextFormat) -> None:
 
 @pytest.mark.parametrize("old", ["zzzzz qqqq", "\n\n", " ", "\udc80"])
 def test_text_without_similar_place_has_no_suggestion(old: str) -> None:
-    assert suggested_place(text_of(SOURCE), old) is None
+    assert suggest_place(text_of(SOURCE), old) is None
 
 
 def test_inserted_line_does_not_hide_the_place() -> None:
     there = "start of it\nanother line\nthe third one\nthe fourth one\nend of it\n"
-    place = suggested_place(
-        text_of("x\n" * 50 + there), "start of it\nanother line\nNEW\nthe third one\nthe fourth one"
-    )
+    place = suggest_place(text_of("x\n" * 50 + there), "start of it\nanother line\nNEW\nthe third one\nthe fourth one")
     assert place is not None
     assert place.start_line == 51
     assert place.similarity > 0.7

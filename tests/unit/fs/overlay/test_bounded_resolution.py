@@ -65,7 +65,7 @@ def test_failures_are_outcomes_and_the_callers_share_applies(disk: Disk) -> None
     outcomes = resolution.outcomes(["/missing", "/mapped"])
     assert isinstance(outcomes["/missing"], FileMissing)
     assert outcomes["/mapped"] == "/mapped"
-    with shares.waiting_for_disk_only():
+    with shares.wait_for_disk_only():
         outcomes = resolution.outcomes(["/mapped", "/a"])
     assert isinstance(outcomes["/mapped"], shares.NeedsShare)
     assert outcomes["/a"] == "/a"
