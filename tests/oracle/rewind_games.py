@@ -277,10 +277,11 @@ def main() -> int:
     options.add_argument("--games", type=int, default=1000)
     options.add_argument("--seed", type=int, default=0, help="the first seed")
     options.add_argument("--lines", type=int, nargs=2, default=DENSE.lines, help="of a file, from and to")
+    options.add_argument("--steps", type=int, nargs=2, default=DENSE.steps, help="of a game, from and to")
     given = options.parse_args()
     total, slowest = Verdict(), list[float]()
     for seed in range(given.seed, given.seed + given.games):
-        verdict = play(seed, rewind, Sizes(lines=tuple(given.lines)))
+        verdict = play(seed, rewind, Sizes(tuple(given.lines), tuple(given.steps)))
         total.add(verdict)
         slowest.append(verdict.slowest_ms)
     slowest.sort()

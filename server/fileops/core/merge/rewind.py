@@ -9,7 +9,7 @@ groups, newest first.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from itertools import chain, pairwise
+from itertools import chain, groupby, pairwise
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -33,7 +33,9 @@ MAX_TRIED_BYTES = 32 << 20  # of contents that all tries compare together; about
 MIN_TRIES = 8
 MAX_PLACES = 12  # of one change that are tried on their own; if it has more, neighbours are tried together
 MAX_TOLD_BYTES = 256 << 20  # of all contents of a file together, whose story is told for a rewind; about 2 s
-MAX_STEPS = 512  # from the oldest change on; with more of them, whole contents are compared and not each step
+MAX_TOLD_STEPS = 4096  # of its history, from the oldest change on; about 2 s
+MAX_STEPS = 512  # of a history that are compared one by one, with those of others
+MAX_STEPS_FOR_RUN = 64  # of longer histories: to merge a run of changes on its own takes as long as so many comparisons
 
 
 class PlaceLeft(Struct, frozen=True):
@@ -142,7 +144,7 @@ def _by_story(
     Args: steps: of the whole history. undone: the chosen steps, and those that cancel each other out.
     """
     steps = steps[next(n for n, step in enumerate(steps) if step.step_id in undone) :]
-    if present is None or len(steps) > MAX_STEPS or len(steps) * len(present) > MAX_TOLD_BYTES:
+    if present is None or len(steps) > MAX_TOLD_STEPS or len(steps) * len(present) > MAX_TOLD_BYTES:
         return None
     if len(present) > MAX_COMPARED_BYTES or is_binary(present, detect_format(present)):
         return None
@@ -291,11 +293,16 @@ class _Trial:
 
     def without(self, step_ids: Collection[str]) -> Undone | UndoConflict:
         steps = [step for step in self._history if step.step_id in step_ids]
-        history = self._history if len(self._history) <= MAX_STEPS else steps
+        history = self._history if self._is_worth_comparing(step_ids) else steps
         try:
             return undo_edits(steps, self.present, self._texts, history)
         except UndoConflict as conflict:
             return conflict
+
+    def _is_worth_comparing(self, step_ids: Collection[str]) -> bool:
+        """Return whether each step of the history is compared. Else each run of undone steps is merged on its own."""
+        n_runs = sum(is_undone for is_undone, _ in groupby(step.step_id in step_ids for step in self._history))
+        return len(self._history) <= max(MAX_STEPS, MAX_STEPS_FOR_RUN * n_runs)
 
 
 def _split(step: FileStep, texts: StepTexts) -> Iterator[_Part]:

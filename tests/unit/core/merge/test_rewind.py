@@ -179,3 +179,18 @@ def test_rewind_of_hundreds_of_conflicts_lists_them_all() -> None:
     rewound = _rewound(steps, _of_agent(steps), contents[-1])
     assert rewound.content == contents[-1]
     assert {place.entry_id for place in rewound.left} == _of_agent(steps)
+
+
+def test_rewind_of_a_long_history_leaves_only_what_another_wrote_over() -> None:
+    """The agent writes in each of 300 lines, and another after it, in every tenth line in place of its word."""
+    lines = [b"line %d is old\n" % n for n in range(300)]
+    contents = [b"".join(lines)]
+    for n, line in enumerate(lines):
+        mine = line.replace(b"old", b"new")
+        for written in (mine, mine.replace(b"is new" if n % 10 == 0 else b"line", b"was changed")):
+            lines[n] = written
+            contents.append(b"".join(lines))
+    steps = _steps(*contents)
+    rewound = _rewound(steps, _of_agent(steps), contents[-1])
+    assert rewound.content == contents[-1].replace(b"is new", b"is old")
+    assert {place.entry_id for place in rewound.left} == {f"agent{2 * n}" for n in range(0, 300, 10)}
