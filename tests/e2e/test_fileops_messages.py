@@ -231,6 +231,16 @@ def named(cell_id: str) -> Any:
     return {"id": cell_id}
 
 
+async def test_contents_of_a_notebook_are_shown_as_texts_of_cells(tmp_path: Path) -> None:
+    cell: dict[str, Any] = {"cell_type": "markdown", "id": "intro", "metadata": {}, "source": "# Title"}
+    document: dict[str, Any] = {"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    async with serving() as client:
+        await client.start_session()
+        path = str(tmp_path / "study.ipynb")
+        shown = await client.call("cellTexts", file_path=path, before="", after=json.dumps(document))
+    assert (shown["before"], shown["after"]) == ("", "# %% intro · markdown\n# Title\n\n")
+
+
 async def test_editor_shows_reports_and_changes_cells_of_a_notebook(tmp_path: Path) -> None:
     file = tmp_path / "study.ipynb"
     cell: dict[str, Any] = {"cell_type": "code", "execution_count": None, "id": "c1", "metadata": {}, "outputs": []}

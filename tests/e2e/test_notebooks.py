@@ -394,6 +394,71 @@ def test_review_has_a_part_for_each_cell_and_takes_no_text_without_cells(study: 
         assert sources(study)[:2] == [("intro", "# Title\ntext"), ("c1", "x = 1\ny = 2")]
 
 
+@pytest.fixture
+def person(tmp_path: Path) -> Iterator[RawClient]:
+    """A client that is asked about each edit."""
+    with raw_client() as made:
+        capabilities = {"experimental": {"fileops": {"reviews": True}}}
+        options = {"approval": "reviews", "approval_mode": "default"}
+        made.initialize(capabilities, rootUri=tmp_path.as_uri(), initializationOptions=options)
+        yield made
+
+
+def of_cells(intro: str, c1: str) -> str:
+    return f"# %% intro · markdown\n{intro}\n\n# %% c1 · code · 3 outputs\n{c1}\n\n# %% c2 · code\n\n"
+
+
+STEPS = (
+    {"kind": "source", "cell_id": "intro", "source": "# Mine\ntext"},
+    {"kind": "source", "cell_id": "c1", "source": "import os\nx = 1"},
+)
+
+
+# R-NB-49
+def test_review_has_the_cells_as_texts_with_its_parts(person: RawClient, study: Path) -> None:
+    person.read(study)
+    person.request("fileops/editNotebook", {"file_path": str(study), "cells": STEPS})
+    (review,) = person.notification("fileops/didChangeReviews")["opened"]
+    shown = review["by_cells"]
+    assert shown["original_text"] == of_cells("# Title\ntext", "import os\nprint(x)")
+    assert shown["proposed_text"] == of_cells("# Mine\ntext", "import os\nx = 1")
+    assert [(change["id"], change["cell_id"], change["diff"]) for change in shown["changes"]] == [
+        (review["changes"][0]["id"], "intro", "@@ -2 +2 @@\n-# Title\n+# Mine\n"),
+        (review["changes"][1]["id"], "c1", "@@ -7 +7 @@\n-print(x)\n+x = 1\n"),
+    ]
+    assert shown["previous_text"] is None
+
+
+# R-NB-49
+def test_text_of_cells_that_a_person_writes_is_written_by_cells(person: RawClient, study: Path) -> None:
+    person.read(study)
+    waiting = person.request("fileops/editNotebook", {"file_path": str(study), "cells": STEPS})
+    (review,) = person.notification("fileops/didChangeReviews")["opened"]
+    decision = {"review_id": review["review_id"], "outcome": "modify"}
+    typed = of_cells("# Mine\ntext", "import os\nx = 2").replace("# %% c2 · code\n\n", "")
+    for wrong in (typed.replace("· markdown", "· code"), f"typed above\n{typed}", typed + typed):
+        assert "$.text" in person.error("fileops/decideReview", {**decision, "text": wrong})["message"]
+    assert person.result("fileops/decideReview", {**decision, "text": typed})["error"] is None
+    result = person.answer(waiting)["result"]
+    assert (result["status"], result["details"]["modified_by_user"]) == ("success", True)
+    assert sources(study) == [("intro", "# Mine\ntext"), ("c1", "import os\nx = 2")]
+    assert len(json.loads(study.read_text(encoding="utf-8"))["cells"][1]["outputs"]) == 3
+
+
+# R-NB-48
+def test_contents_are_shown_as_texts_of_cells(client: RawClient, study: Path) -> None:
+    before = study.read_text(encoding="utf-8")
+    after = before.replace("print(x)", "print(y)")
+    shown = client.result("fileops/cellTexts", {"file_path": str(study), "before": before, "after": after})
+    assert shown["before"] == of_cells("# Title\ntext", "import os\nprint(x)")
+    assert shown["after"] == of_cells("# Title\ntext", "import os\nprint(y)")
+    assert [(cell["cell_id"], cell["stats"]) for cell in shown["cells"]] == [("c1", {"added": 1, "removed": 1})]
+    created = client.result("fileops/cellTexts", {"file_path": str(study), "before": "", "after": after})
+    assert (created["before"], len(created["cells"])) == ("", 3)
+    torn = client.result("fileops/cellTexts", {"file_path": str(study), "before": before, "after": after[:-3]})
+    assert (torn["after"], torn["not_cells"]["fault"]) == ("", "json")
+
+
 # R-NB-34
 def test_change_set_edits_a_notebook_by_cells_together_with_another_file(client: RawClient, study: Path) -> None:
     module = study.with_name("a.py")

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 # Requests that do not concern a session; all other `fileops/*` requests take `session_id`.
 WITHOUT_SESSION = frozenset({
-    "fileops/tools", "fileops/describe", "fileops/render", "fileops/sessions", "fileops/ask", "fileops/setAsk",
-    "fileops/reviews", "fileops/decideReview", "fileops/rewind", "fileops/recordItem", "fileops/blame",
-    "fileops/forgetRecord", "fileops/unkept", "fileops/keep", "fileops/undoKeep", "fileops/log", "fileops/entry",
-    "fileops/recordStatus", "fileops/endCommand",
+    "fileops/tools", "fileops/describe", "fileops/render", "fileops/cellTexts", "fileops/sessions", "fileops/ask",
+    "fileops/setAsk", "fileops/reviews", "fileops/decideReview", "fileops/rewind", "fileops/recordItem",
+    "fileops/blame", "fileops/forgetRecord", "fileops/unkept", "fileops/keep", "fileops/undoKeep", "fileops/log",
+    "fileops/entry", "fileops/recordStatus", "fileops/endCommand",
 })  # fmt: skip
 
 

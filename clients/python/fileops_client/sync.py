@@ -36,6 +36,7 @@ from fileops_client.tool_result import ToolResult
 from fileops_client.values import (
     BlamedLines,
     CallStats,
+    CellTexts,
     Conflict,
     DecideReviewResult,
     DecideReviewsResult,
@@ -650,6 +651,16 @@ class Requests:
         return self._portal.call(
             self._target.render(method, arguments, result=result, is_partial=is_partial, expanded=expanded)
         )
+
+    def cell_texts(self, file_path: FilePath, before: str, after: str) -> CellTexts:
+        """Return two versions of a notebook as texts of their cells, which can be compared line by line.
+
+        Args:
+            file_path: of the notebook; the file is not read.
+            before: the JSON of the one version; empty for a notebook that did not exist.
+            after: the JSON of the other version; empty for one that does not exist any more.
+        """
+        return self._portal.call(self._target.cell_texts(file_path, before, after))
 
     @overload
     def tools(

@@ -240,6 +240,20 @@ class CellPlace(Value):
 
 
 @value
+class CellTexts(Value):
+    """The sources of all cells, each below a line with its name. Lines of such texts can be compared."""
+
+    before: str
+    """The one version; empty if the cells cannot be shown."""
+    after: str
+    """The other version; empty if the cells cannot be shown."""
+    cells: tuple[CellUiExtra, ...]
+    """The cells that differ."""
+    not_cells: NotCells | None = None
+    """Why the cells of a version cannot be shown; null if they can."""
+
+
+@value
 class CellUiExtra(Value):
     """How an edit changes one cell of a notebook."""
 
@@ -761,6 +775,18 @@ class NEntriesResult(Value):
 
 
 @value
+class NotCells(Value):
+    """Why the cells of a notebook are not shown."""
+
+    fault: Literal["cell", "encoding", "json", "no_notebook", "too_large", "version"]
+    """The kind of fault."""
+    line: int | None = None
+    """The line with the fault; null if it is not known."""
+    reason: str
+    """A clause about it."""
+
+
+@value
 class NotebookCellsEdit(Value):
     """A run of cells to replace."""
 
@@ -1055,6 +1081,8 @@ class Review(Value):
     """The changes that can be decided separately."""
     cells: tuple[CellUiExtra, ...] = ()
     """For an edit of a notebook: its changes by cells, to be shown instead of the diff."""
+    by_cells: ReviewByCells | None = None
+    """For an edit of a notebook: texts of its cells, to be shown instead of the whole texts; absent if those are."""
     original_text: str | None = None
     """The whole text before; null over 1 MB, and if it was not requested."""
     proposed_text: str | None = None
@@ -1069,6 +1097,20 @@ class Review(Value):
     """Increases each time that the file changes."""
     n_editors: int
     """How many views show it."""
+
+
+@value
+class ReviewByCells(Value):
+    """An edit of a notebook as texts of its cells, for people. A person's `text` may have this form, too."""
+
+    original_text: str
+    """The cells before."""
+    proposed_text: str
+    """The proposed cells."""
+    changes: tuple[ReviewChange, ...]
+    """The review's changes, with their lines in these texts."""
+    previous_text: str | None = None
+    """The text of the previous decision in this form; null if there is none."""
 
 
 @value
@@ -1117,6 +1159,8 @@ class ReviewFile(Value):
     """For a rename: the new path, as the session gave it."""
     cells: tuple[CellUiExtra, ...] = ()
     """For an edit of a notebook: its changes by cells, to be shown instead of the diff."""
+    by_cells: ReviewByCells | None = None
+    """For an edit of a notebook: texts of its cells, to be shown instead of the whole texts; absent if those are."""
 
 
 @value

@@ -33,7 +33,7 @@ from fileops.wire.rewinds import (
 from fileops.wire.sessions import FileParams, SessionFilesParams
 from fileops.wire.tools import ALL_TOOLS, BASH, NOTEBOOK_TEXTS, general_guidelines, tool_definitions
 from fileops.wire.turns import BeginCommandParams, BeginTurnParams, EndCommandParams, TurnsParams
-from fileops.wire.views import DescribeParams, RenderParams
+from fileops.wire.views import CellTextsParams, DescribeParams, RenderParams
 
 if TYPE_CHECKING:
     from fileops.model.statistics import StatsResult
@@ -178,6 +178,7 @@ REQUESTS: tuple[Request[Any], ...] = (
     Request("fileops/stats", wire.SessionParams, stats),
     Request("fileops/describe", DescribeParams, views.describe),
     Request("fileops/render", RenderParams, views.render),
+    Request("fileops/cellTexts", CellTextsParams, views.cell_texts),
     Request("fileops/history", wire.HistoryParams, history),
     Request("fileops/undo", wire.UndoParams, with_additions(tools.undo), details="UndoDetails", is_persons=is_approved),
     Request(

@@ -19,9 +19,11 @@ from fileops.model.approval import (
     SomeFiles,
 )
 from fileops.model.errors import FileOpsError
-from fileops.model.review import Decider, EndedReview
+from fileops.model.internal_errors import NotTheCells
+from fileops.model.review import CellsView, Decider, EndedReview
 from fileops.rpc.decode import InvalidParams
 from fileops.service.hub.names import SessionNames
+from fileops.service.review.cells import previous_text_by_cells, text_of_notebook, view_by_cells
 from fileops.service.review.client import PersonReviews, fault_of_text
 from fileops.service.review.queue import DecisionResult, WaitingReview
 from fileops.wire import reviews as wire
@@ -134,8 +136,7 @@ def _decision(params: wire.DecideReviewParams, review: WaitingReview, reviews: P
     if params.outcome == "modify":
         if text is None:
             raise InvalidParams("is required for the outcome modify", ".text")
-        _require_notebook(review.asked, text, ".text")
-        return Modify(text, clean_reason(params.reason))
+        return Modify(_text_of_file(review.asked, text, ".text"), clean_reason(params.reason))
     if text is not None:
         raise InvalidParams("goes with the outcome modify only", ".text")
     if params.outcome == "reject":
@@ -186,7 +187,7 @@ def _file_decision(file: FileDecision, asked: ApprovalRequest, outcome: wire.Out
     if file.text is not None and asked.change.operation == "delete":
         raise InvalidParams("does not fit a file that is deleted", f"{place}.text")
     if file.text is not None:
-        _require_notebook(asked, file.text, f"{place}.text")
+        return replace(file, text=_text_of_file(asked, file.text, f"{place}.text"))
     if file.change_ids is None:
         return file
     if not file.change_ids and outcome != "modify":
@@ -198,10 +199,18 @@ def _file_decision(file: FileDecision, asked: ApprovalRequest, outcome: wire.Out
     return replace(file, change_ids=tuple(change_id for change_id in known if change_id in file.change_ids))
 
 
-def _require_notebook(asked: ApprovalRequest, text: str, place: str) -> None:
-    """Raises: InvalidParams. After an edit of cells, nothing may be written that has none."""
+def _text_of_file(asked: ApprovalRequest, text: str, place: str) -> str:
+    """Return a person's text as the file will have it: that of a notebook may be one of its cells.
+
+    Raises: InvalidParams. After an edit of cells, nothing may be written that has none.
+    """
+    try:
+        text = text_of_notebook(asked, text)
+    except NotTheCells as wrong:
+        raise InvalidParams(str(wrong), place) from wrong
     if (fault := fault_of_text(asked, text)) is not None:
         raise InvalidParams(failure_message(fault), place)
+    return text
 
 
 # --- shapes on the wire ------------------------------------------------------------------------------------------
@@ -240,6 +249,7 @@ def review_of(review: WaitingReview, names: SessionNames, *, with_texts: bool = 
 
 
 def _file_of(question: ApprovalRequest, *, with_texts: bool) -> wire.ReviewFile:
+    view = view_by_cells(question) if with_texts else None
     return wire.ReviewFile(
         file_path=question.file_path,
         new_path=msgspec.UNSET if question.new_path is None else question.new_path,
@@ -252,6 +262,16 @@ def _file_of(question: ApprovalRequest, *, with_texts: bool) -> wire.ReviewFile:
         rebased=None if question.rebased is None else {**rebased_details(question.rebased)},
         previous=question.previous,
         cells=cell_ui_extras(question.cells, question.file_path) or msgspec.UNSET,
+        by_cells=msgspec.UNSET if view is None else _by_cells(view, question),
+    )
+
+
+def _by_cells(view: CellsView, question: ApprovalRequest) -> wire.ReviewByCells:
+    return wire.ReviewByCells(
+        original_text=view.original_text,
+        proposed_text=view.proposed_text,
+        changes=msgspec.convert(view.changes, list[wire.ReviewChange], from_attributes=True),
+        previous_text=previous_text_by_cells(question),
     )
 
 

@@ -1,4 +1,4 @@
-"""Handlers of `fileops/describe` and `fileops/render`.
+"""Handlers of `fileops/describe`, `fileops/render` and `fileops/cellTexts`.
 
 A separate module, like the other tables of handlers: there is one for each module of the wire.
 """
@@ -9,7 +9,11 @@ from fileops.core.presentation import titles
 from fileops.core.presentation.render import View
 from fileops.core.presentation.render import render as draw
 from fileops.core.presentation.titles import Description
+from fileops.model.errors import NotebookInvalid
+from fileops.service.review.cells import compared_texts
 from fileops.wire import views as wire
+from fileops.wire.details import NotCells
+from fileops.wire.notebooks import cell_ui_extras
 
 if TYPE_CHECKING:
     from fileops.service.fileops import FileOps
@@ -34,3 +38,17 @@ async def render(service: "FileOps", params: wire.RenderParams) -> View:
         expanded=params.expanded,
         reminder=service.settings.texts.read_reminder,
     )
+
+
+async def cell_texts(service: "FileOps", params: wire.CellTextsParams) -> wire.CellTextsResult:
+    return await service.run_on_disk(lambda: _cell_texts(params))  # large notebooks take a second
+
+
+def _cell_texts(params: wire.CellTextsParams) -> wire.CellTextsResult:
+    try:
+        before, after, changes = compared_texts(params.before, params.after)
+    except NotebookInvalid as fault:
+        why = NotCells(fault=fault.fault, reason=fault.reason, line=fault.line)
+        return wire.CellTextsResult(before="", after="", cells=[], not_cells=why)
+    cells = cell_ui_extras(changes, params.file_path)
+    return wire.CellTextsResult(before=before, after=after, cells=cells, not_cells=None)

@@ -48,3 +48,7 @@ class WatchError(Exception):
 @dataclass(eq=False, kw_only=True)
 class OutOfTime(Exception):
     """Optional work for an answer took longer than allowed. It is left out."""
+
+
+class NotTheCells(Exception):
+    """The text for a notebook has lines above cells that are not those of the notebook. The message says which."""

@@ -33,6 +33,26 @@ class ReviewPart(Struct, frozen=True, kw_only=True, gc=False):
     cell_id: str | None = None
 
 
+class ShownPart(Struct, frozen=True, kw_only=True, gc=False):
+    """A part of an edit of a notebook in the texts of its cells. See ReviewPart."""
+
+    id: str
+    old_start: int
+    old_lines: int
+    new_start: int
+    new_lines: int
+    diff: str
+    cell_id: str | None
+
+
+class CellsView(Struct, frozen=True, kw_only=True):
+    """The texts of a notebook's cells before and after an edit, and its parts in them, by the ids of the edit's."""
+
+    original_text: str
+    proposed_text: str
+    changes: tuple[ShownPart, ...]
+
+
 class PreviousDecision(Struct, frozen=True, kw_only=True):
     """What a person had decided before the file changed. They have to decide again."""
 

@@ -39,6 +39,19 @@ class ReviewChange(msgspec.Struct, frozen=True, kw_only=True):
     """For an edit of a notebook: the cell that it changes; null if it changes several, and for other files."""
 
 
+class ReviewByCells(msgspec.Struct, frozen=True, kw_only=True):
+    """An edit of a notebook as texts of its cells, for people. A person's `text` may have this form, too."""
+
+    original_text: str
+    """The cells before."""
+    proposed_text: str
+    """The proposed cells."""
+    changes: list[ReviewChange]
+    """The review's changes, with their lines in these texts."""
+    previous_text: str | None
+    """The text of the previous decision in this form; null if there is none."""
+
+
 class ReviewFile(msgspec.Struct, frozen=True, kw_only=True):
     """A file of a change set, with the keys of a single edit's review."""
 
@@ -64,6 +77,8 @@ class ReviewFile(msgspec.Struct, frozen=True, kw_only=True):
     """For a rename: the new path, as the session gave it."""
     cells: list[CellUiExtra] | msgspec.UnsetType = msgspec.UNSET
     """For an edit of a notebook: its changes by cells, to be shown instead of the diff."""
+    by_cells: ReviewByCells | msgspec.UnsetType = msgspec.UNSET
+    """For an edit of a notebook: texts of its cells, to be shown instead of the whole texts; absent if those are."""
 
 
 class Review(msgspec.Struct, frozen=True, kw_only=True):
@@ -96,6 +111,8 @@ class Review(msgspec.Struct, frozen=True, kw_only=True):
     """The changes that can be decided separately."""
     cells: list[CellUiExtra] | msgspec.UnsetType = msgspec.UNSET
     """For an edit of a notebook: its changes by cells, to be shown instead of the diff."""
+    by_cells: ReviewByCells | msgspec.UnsetType = msgspec.UNSET
+    """For an edit of a notebook: texts of its cells, to be shown instead of the whole texts; absent if those are."""
     original_text: str | msgspec.UnsetType | None = msgspec.UNSET
     """The whole text before; null over 1 MB, and if it was not requested."""
     proposed_text: str | msgspec.UnsetType | None = msgspec.UNSET
@@ -160,7 +177,7 @@ class DecideReviewParams(Params, frozen=True, kw_only=True):
     outcome: Outcome
     """The decision."""
     text: str | None = None
-    """For `modify`: the whole text to write."""
+    """For `modify`: the whole text to write; of a notebook also in the form of `by_cells`."""
     change_ids: Annotated[list[str], Meta(min_length=1)] | None = None
     """Accept only these changes."""
     files: list[FileDecision] | None = None

@@ -1,11 +1,15 @@
-"""Wire types of the params of `fileops/describe` and `fileops/render`. Their results are in core/presentation."""
+"""Wire types of requests for what people see of calls and of notebooks.
+
+The results of `fileops/describe` and `fileops/render` are in core/presentation.
+"""
 
 from typing import Literal, cast
 
 import msgspec
 
 from fileops.core.presentation.render import ShownResult
-from fileops.wire.types import ErrorInfo, JsonObject, Params, UiExtra
+from fileops.wire.details import NotCells
+from fileops.wire.types import CellUiExtra, ErrorInfo, JsonObject, Params, UiExtra
 
 
 class DescribeParams(Params, frozen=True, kw_only=True):
@@ -41,6 +45,30 @@ class RenderParams(DescribeParams, frozen=True, kw_only=True):
     """Whether the arguments are incomplete."""
     expanded: bool = False
     """Whether all lines are wanted."""
+
+
+class CellTextsParams(Params, frozen=True, kw_only=True):
+    """Asks for two versions of a notebook as texts of their cells."""
+
+    file_path: str
+    """Its path, for the heads of diffs."""
+    before: str
+    """The JSON of the one version; empty for a notebook that did not exist."""
+    after: str
+    """The JSON of the other version; empty for one that does not exist any more."""
+
+
+class CellTextsResult(msgspec.Struct, frozen=True, kw_only=True):
+    """The sources of all cells, each below a line with its name. Lines of such texts can be compared."""
+
+    before: str
+    """The one version; empty if the cells cannot be shown."""
+    after: str
+    """The other version; empty if the cells cannot be shown."""
+    cells: list[CellUiExtra]
+    """The cells that differ."""
+    not_cells: NotCells | None
+    """Why the cells of a version cannot be shown; null if they can."""
 
 
 def shown_result(result: GivenResult) -> ShownResult:

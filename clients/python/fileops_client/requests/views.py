@@ -1,13 +1,13 @@
-"""`fileops/describe` and `fileops/render`: a call and its result for a person, as view models."""
+"""What a person sees: of a call and its result (`fileops/describe`, `fileops/render`), and of a notebook."""
 
 from dataclasses import asdict, is_dataclass
 from typing import Any
 
 import msgspec
 
-from fileops_client.requests.sender import Arguments, Sender, given, method_of
+from fileops_client.requests.sender import Arguments, FilePath, Sender, given, method_of, path_of
 from fileops_client.tool_result import ToolResult
-from fileops_client.values import Description, View
+from fileops_client.values import CellTexts, Description, View
 
 
 class ViewRequests(Sender):
@@ -51,6 +51,17 @@ class ViewRequests(Sender):
             expanded=expanded,
         )
         return msgspec.convert(await self.request("fileops/render", params), View)
+
+    async def cell_texts(self, file_path: FilePath, before: str, after: str) -> CellTexts:
+        """Return two versions of a notebook as texts of their cells, which can be compared line by line.
+
+        Args:
+            file_path: of the notebook; the file is not read.
+            before: the JSON of the one version; empty for a notebook that did not exist.
+            after: the JSON of the other version; empty for one that does not exist any more.
+        """
+        params = {"file_path": path_of(file_path), "before": before, "after": after}
+        return msgspec.convert(await self.request("fileops/cellTexts", params), CellTexts)
 
 
 def _as_json(result: Any) -> Any:

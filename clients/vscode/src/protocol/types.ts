@@ -373,6 +373,30 @@ export interface CellStep {
   /** Of `insert` and `move`: the cell before which it goes. */
   before?: string | null;
 }
+/** Asks for two versions of a notebook as texts of their cells. */
+export interface CellTextsParams {
+  /** The token under which the server reports progress. */
+  workDoneToken?: string | number | null;
+  /** Ignored: results are not sent in parts. */
+  partialResultToken?: string | number | null;
+  /** Its path, for the heads of diffs. */
+  file_path: string;
+  /** The JSON of the one version; empty for a notebook that did not exist. */
+  before: string;
+  /** The JSON of the other version; empty for one that does not exist any more. */
+  after: string;
+}
+/** The sources of all cells, each below a line with its name. Lines of such texts can be compared. */
+export interface CellTextsResult {
+  /** The one version; empty if the cells cannot be shown. */
+  before: string;
+  /** The other version; empty if the cells cannot be shown. */
+  after: string;
+  /** The cells that differ. */
+  cells: CellUiExtra[];
+  /** Why the cells of a version cannot be shown; null if they can. */
+  not_cells: NotCells | null;
+}
 /** How an edit changes one cell of a notebook. */
 export interface CellUiExtra {
   /** What was done. */
@@ -803,7 +827,7 @@ export interface DecideReviewParams {
   review_id: string;
   /** The decision. */
   outcome: 'accept' | 'accept_always' | 'modify' | 'reject';
-  /** For `modify`: the whole text to write. */
+  /** For `modify`: the whole text to write; of a notebook also in the form of `by_cells`. */
   text?: string | null;
   /** Accept only these changes. */
   change_ids?: [string, ...string[]] | null;
@@ -2476,6 +2500,8 @@ export interface Review {
   changes?: ReviewChange[];
   /** For an edit of a notebook: its changes by cells, to be shown instead of the diff. */
   cells?: CellUiExtra[];
+  /** For an edit of a notebook: texts of its cells, to be shown instead of the whole texts; absent if those are. */
+  by_cells?: ReviewByCells;
   /** The whole text before; null over 1 MB, and if it was not requested. */
   original_text?: string | null;
   /** The whole proposed text; null over 1 MB, and if it was not requested. */
@@ -2492,6 +2518,17 @@ export interface Review {
   revision: number;
   /** How many views show it. */
   n_editors: number;
+}
+/** An edit of a notebook as texts of its cells, for people. A person's `text` may have this form, too. */
+export interface ReviewByCells {
+  /** The cells before. */
+  original_text: string;
+  /** The proposed cells. */
+  proposed_text: string;
+  /** The review's changes, with their lines in these texts. */
+  changes: ReviewChange[];
+  /** The text of the previous decision in this form; null if there is none. */
+  previous_text: string | null;
 }
 /** A run of changed lines that can be decided on its own. */
 export interface ReviewChange {
@@ -2536,6 +2573,8 @@ export interface ReviewFile {
   new_path?: string;
   /** For an edit of a notebook: its changes by cells, to be shown instead of the diff. */
   cells?: CellUiExtra[];
+  /** For an edit of a notebook: texts of its cells, to be shown instead of the whole texts; absent if those are. */
+  by_cells?: ReviewByCells;
 }
 /** Asks for the reviews that wait for a decision. */
 export interface ReviewsParams {
@@ -3658,6 +3697,10 @@ export interface Requests {
   'fileops/render': {
     params: RenderParams;
     result: RenderResult;
+  };
+  'fileops/cellTexts': {
+    params: CellTextsParams;
+    result: CellTextsResult;
   };
   'fileops/history': {
     params: HistoryParams;

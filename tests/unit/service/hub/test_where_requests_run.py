@@ -100,6 +100,7 @@ def steps(file: Path, book: Path) -> list[tuple[str, dict[str, Any]]]:
         ("fileops/stats", {}),
         ("fileops/describe", {"method": "fileops/read", "arguments": path}),
         ("fileops/render", {"method": "fileops/read", "arguments": path}),
+        ("fileops/cellTexts", {**path, "before": "", "after": book.read_text()}),
         ("fileops/history", {}),
         ("fileops/undo", {"session_id": "default"}),
         ("fileops/rewind", {"session_id": "default"}),

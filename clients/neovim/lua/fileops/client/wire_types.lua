@@ -149,6 +149,17 @@
 ---@field after? string Of `insert` and `move`: the cell after which it goes.
 ---@field before? string Of `insert` and `move`: the cell before which it goes.
 
+---@class (exact) fileops.wire.CellTextsParams Asks for two versions of a notebook as texts of their cells.
+---@field file_path string Its path, for the heads of diffs.
+---@field before string The JSON of the one version; empty for a notebook that did not exist.
+---@field after string The JSON of the other version; empty for one that does not exist any more.
+
+---@class (exact) fileops.wire.CellTextsResult The sources of all cells, each below a line with its name. Lines of such texts can be compared.
+---@field before string The one version; empty if the cells cannot be shown.
+---@field after string The other version; empty if the cells cannot be shown.
+---@field cells fileops.wire.CellUiExtra[] The cells that differ.
+---@field not_cells? fileops.wire.NotCells Why the cells of a version cannot be shown; null if they can.
+
 ---@class (exact) fileops.wire.CellUiExtra How an edit changes one cell of a notebook.
 ---@field kind 'clear_outputs'|'delete'|'edit'|'insert'|'move'|'source'|'type' What was done.
 ---@field cell_id string The name of the cell after it; of all cells together empty.
@@ -308,7 +319,7 @@
 ---@class (exact) fileops.wire.DecideReviewParams A decision about a review.
 ---@field review_id string The id of the review.
 ---@field outcome 'accept'|'accept_always'|'modify'|'reject' The decision.
----@field text? string For `modify`: the whole text to write.
+---@field text? string For `modify`: the whole text to write; of a notebook also in the form of `by_cells`.
 ---@field change_ids? string[] Accept only these changes.
 ---@field files? fileops.wire.DecidedFile[] For a change set, instead of `text` and `change_ids`. Files that are not listed are decided as proposed.
 ---@field reason? string The reason for a rejection of all or a part, for the model.
@@ -991,6 +1002,7 @@
 ---@field diff? string Unified diff.
 ---@field changes? fileops.wire.ReviewChange[] The changes that can be decided separately.
 ---@field cells? fileops.wire.CellUiExtra[] For an edit of a notebook: its changes by cells, to be shown instead of the diff.
+---@field by_cells? fileops.wire.ReviewByCells For an edit of a notebook: texts of its cells, to be shown instead of the whole texts; absent if those are.
 ---@field original_text? string The whole text before; null over 1 MB, and if it was not requested.
 ---@field proposed_text? string The whole proposed text; null over 1 MB, and if it was not requested.
 ---@field rebased? table<string, any> What others have changed since the agent read the file, as RebasedDetails.
@@ -998,6 +1010,12 @@
 ---@field files? fileops.wire.ReviewFile[] The files of a change set, in the order of its changes.
 ---@field revision integer Increases each time that the file changes.
 ---@field n_editors integer How many views show it.
+
+---@class (exact) fileops.wire.ReviewByCells An edit of a notebook as texts of its cells, for people. A person's `text` may have this form, too.
+---@field original_text string The cells before.
+---@field proposed_text string The proposed cells.
+---@field changes fileops.wire.ReviewChange[] The review's changes, with their lines in these texts.
+---@field previous_text? string The text of the previous decision in this form; null if there is none.
 
 ---@class (exact) fileops.wire.ReviewChange A run of changed lines that can be decided on its own.
 ---@field id string Unique in the review.
@@ -1020,6 +1038,7 @@
 ---@field previous? fileops.wire.PreviousDecision The decision of the last round; null in the first round.
 ---@field new_path? string For a rename: the new path, as the session gave it.
 ---@field cells? fileops.wire.CellUiExtra[] For an edit of a notebook: its changes by cells, to be shown instead of the diff.
+---@field by_cells? fileops.wire.ReviewByCells For an edit of a notebook: texts of its cells, to be shown instead of the whole texts; absent if those are.
 
 ---@class (exact) fileops.wire.ReviewsParams Asks for the reviews that wait for a decision.
 ---@field review_ids? string[] Only these reviews; by default all that concern this client.
