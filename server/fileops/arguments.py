@@ -162,8 +162,9 @@ or committed; `changes --diff` shows what you have not."""
 
 ABOUT_UNDO = """\
 Before anything changes, you see what would be done and are asked. Text that others have changed since is left alone
-and listed. PATH and --all undo what you have not kept; the other options undo everything that was recorded. An undo is
-recorded too, and `redo` takes it back. Exit status 3: done, but something was left."""
+and listed. PATH, --all, --turn, --agent and --since undo what you have neither kept nor committed; of a turn or agent,
+--kept undoes the rest as well. A change, command or undo is undone as a whole. An undo is recorded too, and `redo`
+takes it back. Exit status 3: done, but something was left."""
 
 ABOUT_REDO = """\
 Before anything changes, you see what would be done and are asked. What was written since stays, as with an undo. A
@@ -426,11 +427,11 @@ def _add_record_commands(add_command: "Callable[..., argparse.ArgumentParser]") 
         "id",
         metavar="ID|PATH",
         nargs="?",
-        help="a change, command, turn or undo; or what you have not kept in this file or folder",
+        help="a change, command or undo; or what you have not kept of this turn, file or folder",
     )
     target.add_argument("--all", action="store_true", help="everything here that you have not kept")
-    target.add_argument("--turn", metavar="ID", help="everything from this turn")
-    target.add_argument("--session", "--agent", metavar="NAME", help="everything from this agent's session")
+    target.add_argument("--turn", metavar="ID", help="what you have not kept of this turn")
+    target.add_argument("--session", "--agent", metavar="NAME", help="what you have not kept of this agent's session")
     target.add_argument("--command", metavar="ID", dest="of_command", help="everything that this command wrote")
     undo.add_argument(
         "--since",
@@ -446,6 +447,7 @@ def _add_record_commands(add_command: "Callable[..., argparse.ArgumentParser]") 
         dest="paths",
         help="only in this file or folder (repeatable)",
     )
+    undo.add_argument("--kept", action="store_true", help="of a turn or agent, also what you have kept or committed")
     undo.add_argument("--include-unsure", action="store_true", help="also undo changes that may be by another author")
     undo.add_argument("--fail-on-conflict", action="store_true", help="undo nothing if anything would have to be left")
     undo.add_argument(

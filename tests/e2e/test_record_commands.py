@@ -482,7 +482,7 @@ async def test_file_in_a_named_encoding_is_recorded_as_text(shared: Place, folde
     assert "-na\xefve" in lines_of(await run(shared, folder, "log", command_id))
     git(folder, "commit", "-qam", "by the agent")
     assert b"all changes by agents are kept" in (await run(shared, folder, "changes")).stdout
-    done = await run(shared, folder, "undo", "--agent", "codex", "--yes")
+    done = await run(shared, folder, "undo", "--agent", "codex", "--kept", "--yes")
     assert (done.returncode, path.read_bytes()) == (0, old.encode("latin-1"))
 
 
@@ -798,7 +798,7 @@ async def test_last_change_turn_and_file_need_no_id(shared: Place, folder: Path)
     assert (await answer(shared, folder, "log", "--turn", "last"))["entries"][0]["turn_id"] == shown["entry"]["turn_id"]
     await run(shared, folder, "keep", "last-file")
     assert (await answer(shared, folder, "changes"))["unkept"]["n_files"] == 3
-    assert (await run(shared, folder, "undo", "last-turn", "--yes")).returncode == 0
+    assert (await run(shared, folder, "undo", "last-turn", "--kept", "--yes")).returncode == 0
     assert sorted(path.name for path in folder.glob("*e.txt")) == ["one.txt", "other one.txt"]
     assert (await answer(shared, folder, "log", "last"))["entry"]["path"] == str(folder / "other one.txt")
     (folder / "last-file").write_text("")

@@ -641,6 +641,10 @@ class Details(TypedDict, total=False):
     """
     mtime: float | None
     """Modification time, in seconds since the epoch."""
+    n_decided: int
+    """With `undecided`: how many entries are left out, at least in part: kept, committed or overwritten."""
+    n_decided_files: int
+    """In how many files these are."""
     n_frames: int
     """How many images the file contains; only the first is shown."""
     n_left: int

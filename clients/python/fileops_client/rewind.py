@@ -8,6 +8,8 @@ from fileops_client.values import RewindConflict, RewoundFile, ToolError
 class Rewind(Value):
     """What a rewind did, or would do (`dry_run`), or why it did nothing (`error`). plan: the id of a preview.
 
+    n_decided: with `undecided`, how many entries are left out because they are kept, committed or overwritten;
+    n_decided_files: in how many files.
     file_path: the file that could not be written; still_undone: files that could not be restored after that.
     """
 
@@ -20,6 +22,8 @@ class Rewind(Value):
     conflicts: tuple[RewindConflict, ...] = ()
     n_undone: int = 0
     n_left: int = 0
+    n_decided: int = 0
+    n_decided_files: int = 0
     needs_approval: bool | None = None
     file_path: str | None = None
     still_undone: tuple[str, ...] = ()

@@ -412,6 +412,26 @@ export function changesSuite(): void {
       assert.ok(!insides.turns.isPreviewInFront, 'the page is closed');
     });
 
+    it('is restored to before a turn but for what is kept', async () => {
+      const path = file(LINES);
+      await open(path);
+      await session.read({ file_path: path });
+      const { turn_id } = await insides.daemon.request('fileops/beginTurn', { session_id: `writer-${nSessions}`, turn_id: 'in part', title: 'in part' });
+      await session.multiEdit({ file_path: path, edits: [{ old_string: 'line 3\n', new_string: 'LINE 3\n' }, { old_string: 'line 9\n', new_string: 'LINE 9\n' }] });
+      await until(() => marks(path).length === 2, 'both are marked');
+      const [first] = insides.list.changesOf(path, '');
+      await insides.daemon.request('fileops/keep', { change_ids: [first!.change_id] });
+      const { turns } = await insides.daemon.request('fileops/turns', {});
+      const shown = insides.turns.preview(turns.find(one => one.turn_id === turn_id)!);
+      await until(async () => {
+        await vscode.commands.executeCommand('workbench.action.acceptSelectedQuickOpenItem'); // only what is not kept
+        return insides.turns.isPreviewInFront;
+      }, 'its page is in front');
+      await shown;
+      await run('undoAll');
+      await until(() => disk(path) === LINES.replace('line 3\n', 'LINE 3\n'), 'the other change is undone');
+    });
+
     it('the switch is set for all agents of the project, and shown', async () => {
       for (const ask of ['never', 'each_edit'] as const) {
         await insides.daemon.request('fileops/setAsk', { ask });

@@ -70,9 +70,9 @@ class RewindRequest(Struct, frozen=True, kw_only=True):
 
     paths: only in these files and folders, if there are any. since: only what was changed since then, in seconds since
     the epoch. plan: of a preview that has to be as it was.
-    includes_unsure: entries that may be of the target, too. fails_on_conflict: undo all or nothing. by_session: the
-    session that asks, None for a person. is_approved: the person has confirmed it. reason: of the person, in one line,
-    for the sessions whose changes are undone; "" for none.
+    includes_unsure: entries that may be of the target, too. is_undecided_only: without what is kept or committed.
+    fails_on_conflict: undo all or nothing. by_session: the session that asks, None for a person. is_approved: the
+    person has confirmed it. reason: of the person, in one line, for the sessions whose changes are undone; "" for none.
     """
 
     target: RewindTarget
@@ -82,6 +82,7 @@ class RewindRequest(Struct, frozen=True, kw_only=True):
     plan: str | None = None
     fails_on_conflict: bool = False
     includes_unsure: bool = False
+    is_undecided_only: bool = False
     by_session: SessionName | None = None
     is_approved: bool = False
     reason: str = ""
@@ -119,11 +120,19 @@ class RewindConflict(Struct, frozen=True, kw_only=True):
     """For a refused file: what is wrong with it."""
 
 
+class DecidedCount(Struct, frozen=True):
+    """How much a rewind leaves out, because it is kept, committed or overwritten."""
+
+    n_entries: int
+    n_files: int
+
+
 class RewindResult(Struct, frozen=True, kw_only=True):
     """What a rewind did, or would do (`dry_run`), or why it did nothing (`error`). n_left: entries that are left.
 
     file_path: the file that could not be written. still_undone: files that could not be restored after that.
     sessions: whose entries or changes are undone, and how many of each. needs_approval: None unless it was a dry run.
+    decided: what is left out; None unless only what is not decided was to be undone.
     """
 
     output: str
@@ -138,6 +147,7 @@ class RewindResult(Struct, frozen=True, kw_only=True):
     file_path: str | None = None
     still_undone: tuple[str, ...] = ()
     needs_approval: bool | None = None
+    decided: DecidedCount | None = None
     sessions: tuple[tuple[SessionName, int], ...] = ()
 
 

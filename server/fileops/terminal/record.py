@@ -51,6 +51,7 @@ from fileops.terminal.record_arguments import (
     session_of,
 )
 from fileops.terminal.record_lines import (
+    INCLUDE_DECIDED,
     author_name,
     blame_lines,
     cell_lines,
@@ -95,6 +96,8 @@ LOST_LINES = "l-"  # ids of lines that a host's own write has removed begin so
 MAX_SHOWN_BYTES = 16 << 20  # of a file whose lines are shown
 SHOWN_GROUPS = 50  # in the log, if no number is given
 MAX_GROUPED = 5000  # entries
+# Targets of which only what is not kept and not committed is undone, unless `--kept` asks for the rest.
+_OF_AN_AGENT = ("session_id", "turn_id", "since_turn", "all_since_turn")
 
 
 class Wanted(TypedDict):
@@ -583,6 +586,7 @@ async def _rewound(
         raise Misused("Without a terminal you cannot be asked: give --yes, or --dry-run to see what would be done.")
     paths = [await path_of(client, options, path) or "" for path in getattr(options, "paths", [])] or None
     include: list[Literal["unsure"]] | None = ["unsure"] if getattr(options, "include_unsure", False) else None
+    undecided = None if getattr(options, "kept", True) or target.keys().isdisjoint(_OF_AN_AGENT) else True
     on_conflict: Literal["fail"] | None = "fail" if getattr(options, "fail_on_conflict", False) else None
     plan = getattr(options, "plan", None)
 
@@ -591,6 +595,7 @@ async def _rewound(
             **target,
             paths=paths,
             include=include,
+            undecided=undecided,
             on_conflict=on_conflict,
             plan=plan,
             dry_run=dry_run,
@@ -679,7 +684,8 @@ def _print_rewind(
         print_lines(lines)
     else:
         print_lines(rewind_lines(rewind, os.getcwd(), _done_by(options), fold_at()) if rewind.conflicts else ())
-        _failed(options, rewind.error.message, FAILED)
+        hint = f" {INCLUDE_DECIDED}" if rewind.n_decided and not rewind.conflicts else ""
+        _failed(options, f"{rewind.error.message}{hint}", FAILED)
     return FAILED if rewind.error is not None else LEFT if rewind.n_left else DONE
 
 

@@ -18,6 +18,7 @@ from fileops_client.values import BlamedLines, CellUiExtra, RecordEntry, Review,
 
 YOU = "You"  # the person, in any editor or terminal
 MAX_SHOWN_CELLS = 3  # in one line of a list
+INCLUDE_DECIDED = "--kept undoes them, too."
 SHOWN_ID_CHARS = 10  # a letter, "-" and 8 digits: rarely repeated among a million entries
 _LETTERS = {"create": "A", "modify": "M", "delete": "D", "mode": "X"}
 _STYLES = {"+": "added", "-": "removed"}
@@ -450,6 +451,9 @@ def rewind_lines(
     yield from folded(files, most, "")
     for conflict in rewind.conflicts:
         yield [(_conflict(conflict, folder), "warning")]
+    if rewind.n_decided:
+        left_out = f"{format_count(rewind.n_decided, 'change')} in {format_count(rewind.n_decided_files, 'file')}"
+        yield plain(f"  Left out: {left_out}, kept, committed or overwritten. {INCLUDE_DECIDED}")
 
 
 def unshown_lines(conflicts: Sequence[RewindConflict], folder: str) -> Iterator[Line]:

@@ -417,6 +417,10 @@ class RewindDetails(FailureDetails, Diagnosing, total=False):
     """How many entries were undone."""
     n_left: int
     """How many entries are left, at least in part."""
+    n_decided: int
+    """With `undecided`: how many entries are left out, at least in part: kept, committed or overwritten."""
+    n_decided_files: int
+    """In how many files these are."""
     needs_approval: bool
     """For a preview: whether the user would be asked."""
     file_path: str

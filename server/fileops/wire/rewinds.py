@@ -65,6 +65,8 @@ class RewindParams(Params, frozen=True, kw_only=True):
     """`fail` undoes nothing if anything would be left."""
     include: list[Literal["unsure"]] | None = None
     """`unsure`: also entries with the target among several possible authors."""
+    undecided: bool | None = None
+    """Only what is neither kept nor committed, as `fileops/unkept` lists it; of a command, turn or session."""
     approved: bool | None = None
     """The user requested or confirmed it, so no further question is asked."""
     reason: str | None = None
@@ -75,6 +77,9 @@ _TARGETS: tuple[TargetKind, ...] = (
     "entry_id", "entry_ids", "change_ids", "command_id", "turn_id", "since_turn", "all_since_turn",
     "session_id", "rewind_id",
 )  # fmt: skip
+
+
+_BY_AUTHOR: tuple[TargetKind, ...] = ("command_id", "turn_id", "since_turn", "all_since_turn", "session_id")
 
 
 class BlameParams(Params, frozen=True, kw_only=True):
@@ -242,6 +247,8 @@ def rewind_request(params: RewindParams, *, of: SessionName | None, by: SessionN
             named.append(RewindTarget(kind, (wanted,) if isinstance(wanted, str) else tuple(wanted)))
     if len(named) != 1:
         raise InvalidParams(f"exactly one of {', '.join(_TARGETS)} is required")
+    if params.undecided and named[0].kind not in _BY_AUTHOR:
+        raise InvalidParams(f"undecided goes with one of {', '.join(_BY_AUTHOR)}")
     is_by_user = has_user and bool(params.approved)
     return RewindRequest(
         target=named[0] if of is None else RewindTarget("session_id", (of,)),
@@ -251,6 +258,7 @@ def rewind_request(params: RewindParams, *, of: SessionName | None, by: SessionN
         plan=params.plan,
         fails_on_conflict=params.on_conflict == "fail",
         includes_unsure="unsure" in (params.include or ()),
+        is_undecided_only=params.undecided or False,
         by_session=None if is_by_user and params.by_session is None else by,
         is_approved=is_by_user,
         reason=one_line_reason(params.reason),
@@ -318,6 +326,8 @@ def rewind_result(outcome: RewindResult) -> wire.ToolResult:
     }
     if outcome.needs_approval is not None:
         details["needs_approval"] = outcome.needs_approval
+    if outcome.decided is not None:
+        details["n_decided"], details["n_decided_files"] = outcome.decided.n_entries, outcome.decided.n_files
     if outcome.error is None:
         return tool_result(outcome.output, None, _whole(files), details)
     details.update(failure_details(outcome.error))  # pyright: ignore[reportArgumentType, reportCallIssue]  # a part

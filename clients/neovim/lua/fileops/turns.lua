@@ -23,7 +23,7 @@ local function line_of(turn)
 end
 
 ---@param details fileops.wire.RewindDetails of a preview
----@return string such as "2 files, 1 place left as it is: a.py +3 −1, b.py +0 −2"
+---@return string such as "2 files, 1 place left as it is, 3 changes kept: a.py +3 −1, b.py +0 −2"
 local function size_of(details)
   local names = vim.tbl_map(
     function(file) return ('%s +%d −%d'):format(vim.fs.basename(file.file_path), file.added, file.removed) end,
@@ -31,7 +31,10 @@ local function size_of(details)
   )
   local left = #details.conflicts > 0 and (', %s left as it is'):format(counted(#details.conflicts, 'place'))
     or ''
-  return ('%s%s: %s'):format(counted(#names, 'file'), left, table.concat(names, ', '))
+  local n_decided = details.n_decided or 0
+  if n_decided > 0 then left = ('%s, %s kept'):format(left, counted(n_decided, 'change')) end
+  local named = #names > 0 and ': ' .. table.concat(names, ', ') or ''
+  return counted(#names, 'file') .. left .. named
 end
 
 ---@param target table of a rewind
@@ -45,21 +48,28 @@ local function undo(target, details)
 end
 
 ---@param turn fileops.wire.Turn
-local function choose_way(turn)
+---@param with_kept? boolean also what is kept or committed
+local function choose_way(turn, with_kept)
   local ways = {
     { 'Undo this turn', { turn_id = turn.turn_id } },
     { ('Undo it and all later turns of %s'):format(turn.label), { since_turn = turn.turn_id } },
     { 'Undo it and all turns of all agents since', { all_since_turn = turn.turn_id } },
   }
   local previews = {} ---@type fileops.wire.RewindDetails[]
+  for _, way in ipairs(ways) do
+    way[2].undecided = not with_kept or nil
+  end
   local function choose()
-    vim.ui.select({ 1, 2, 3, 4 }, {
+    local is_part = vim.iter(previews):any(function(details) return (details.n_decided or 0) > 0 end)
+    vim.ui.select(is_part and { 1, 2, 3, 4, 5 } or { 1, 2, 3, 5 }, {
       prompt = line_of(turn),
       kind = 'fileops.restore',
       format_item = function(n)
+        if n == 4 then return 'Also what is kept or committed...' end
         return ways[n] and ('%s, %s'):format(ways[n][1], size_of(previews[n])) or 'Leave them'
       end,
     }, function(n)
+      if n == 4 then return choose_way(turn, true) end
       if ways[n] then undo(ways[n][2], previews[n]) end
     end)
   end

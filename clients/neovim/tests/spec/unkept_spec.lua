@@ -477,6 +477,29 @@ t.it('a turn is undone, as previewed', function()
   marked(buf, {})
 end)
 
+t.it('the undo of a turn leaves what is kept, unless it is chosen', function()
+  local path, _, buf = changed()
+  marked(buf, { 2, 6, 10 })
+  keys('gg]cdy')
+  marked(buf, { 6, 10 })
+  local lists = {} ---@type string[][]
+  local chosen = { 1, 4, 1 }
+  local select = vim.ui.select
+  vim.ui.select = function(items, options, choose) -- luacheck: ignore 122
+    lists[#lists + 1] = vim.tbl_map(options.format_item, items)
+    choose(items[chosen[#lists]])
+  end
+  vim.cmd('Fileops turns')
+  marked(buf, {})
+  vim.ui.select = select -- luacheck: ignore 122
+  t.eq({ lists[2][1], lists[2][4] }, {
+    'Undo this turn, 1 file, 1 change kept: demo.py +1 −1',
+    'Also what is kept or committed...',
+  })
+  t.eq({ #lists[3], lists[3][1] }, { 4, 'Undo this turn, 1 file: demo.py +2 −2' })
+  t.wait(function() return t.contents(path) == TEXT end, 'the undo')
+end)
+
 --- What is said about two decisions, in any order.
 ---@param typed string
 ---@param act fun() after which both are answered

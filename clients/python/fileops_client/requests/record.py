@@ -187,6 +187,7 @@ class RecordRequests(Sender):
         plan: str | None = None,
         on_conflict: Literal["leave", "fail"] | None = None,
         include: Iterable[Literal["unsure"]] | None = None,
+        undecided: bool | None = None,
         by_session: str | None = None,
         approved: bool | None = None,
         reason: str | None = None,
@@ -211,6 +212,7 @@ class RecordRequests(Sender):
             plan: of a preview; if it does not hold any more, the error is `plan_changed`.
             on_conflict: "leave" (default) lists what others changed since; "fail" then undoes nothing at all.
             include: ("unsure",): changes whose author is not certain, too.
+            undecided: True: of a command, turn or session only what is neither kept nor committed.
             by_session: the session that asks; by default the user does.
             approved: your user has requested or confirmed it, so the daemon asks nobody.
             reason: your user's, in one line, for the agents whose changes are undone.
@@ -235,6 +237,7 @@ class RecordRequests(Sender):
             plan=plan,
             on_conflict=on_conflict,
             include=None if include is None else list(include),
+            undecided=undecided,
             by_session=by_session,
             approved=approved,
             reason=reason,

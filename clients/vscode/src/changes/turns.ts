@@ -16,7 +16,7 @@ const SHOWN_TURNS = 200; // a person reads no longer list
 /** What the page in front shows, and *Undo All* in its title does. */
 interface Preview {
   title: string;
-  target: Pick<RewindParams, 'since_turn' | 'all_since_turn'>;
+  target: Pick<RewindParams, 'since_turn' | 'all_since_turn' | 'undecided'>;
   plan: string | null | undefined;
 }
 
@@ -68,10 +68,31 @@ export class Turns implements vscode.Disposable {
     return (await vscode.window.showQuickPick(choices, { title: 'Whose Turns Since Then' }))?.isOfAll;
   }
 
+  /**
+   * What is neither kept nor committed, with its preview; if there is more, the person says whether to include it.
+   * Undefined if they have not chosen.
+   */
+  async #scoped(turns: Preview['target']): Promise<{ target: Preview['target']; preview: ToolResult<RewindDetails> } | undefined> {
+    const target = { ...turns, undecided: true };
+    const preview = await this.#answered({ ...target, dry_run: true }, 'the preview');
+    const { n_decided = 0, n_decided_files = 0, files = [] } = preview.details;
+    if (n_decided === 0) return { target, preview: this.#told(preview) };
+    const rest = `${counted(n_decided)} in ${counted(n_decided_files, 'file')}`;
+    const choices = [
+      ...(files.length > 0 ? [{ label: 'Only what is not kept', detail: `${rest}, kept, committed or overwritten, stay`, isAll: false }] : []),
+      { label: 'Also what is kept or committed', detail: rest, isAll: true },
+    ];
+    const chosen = await vscode.window.showQuickPick(choices, { title: 'How Much of It' });
+    if (!chosen) return undefined;
+    return chosen.isAll ? { target: turns, preview: await this.#rewind({ ...turns, dry_run: true }, 'the preview') } : { target, preview };
+  }
+
   /** Shows on one page what would be undone. *Undo All* in its title does it, if the result would still be the same. */
   async preview(turn: Turn, isOfAll = false): Promise<void> {
-    const target = isOfAll ? { all_since_turn: turn.turn_id } : { since_turn: turn.turn_id };
-    const preview = await this.#rewind({ ...target, dry_run: true }, 'the preview');
+    const turns = isOfAll ? { all_since_turn: turn.turn_id } : { since_turn: turn.turn_id };
+    const found = await this.#scoped(turns);
+    if (!found) return;
+    const { target, preview } = found;
     if (preview.status === 'error') return;
     const { files = [], conflicts = [], plan } = preview.details;
     if (files.length === 0) return void vscode.window.showInformationMessage('Fileops: nothing of that turn can be undone any more.');
@@ -100,8 +121,15 @@ export class Turns implements vscode.Disposable {
     this.didUndo(rewind_id, counted(files.length, 'file'));
   }
 
-  async #rewind(params: Pick<RewindParams, 'since_turn' | 'all_since_turn' | 'dry_run' | 'plan'>, what: string): Promise<ToolResult<RewindDetails>> {
-    const result = await saysIfLate(this.daemon.request('fileops/rewind', { ...params, approved: true }), what) as ToolResult<RewindDetails>;
+  async #answered(params: Preview['target'] & Pick<RewindParams, 'dry_run' | 'plan'>, what: string): Promise<ToolResult<RewindDetails>> {
+    return await saysIfLate(this.daemon.request('fileops/rewind', { ...params, approved: true }), what) as ToolResult<RewindDetails>;
+  }
+
+  async #rewind(params: Preview['target'] & Pick<RewindParams, 'dry_run' | 'plan'>, what: string): Promise<ToolResult<RewindDetails>> {
+    return this.#told(await this.#answered(params, what));
+  }
+
+  #told(result: ToolResult<RewindDetails>): ToolResult<RewindDetails> {
     if (result.status === 'error') void vscode.window.showWarningMessage(`Fileops: nothing was undone. ${result.error?.message ?? ''}`.trim());
     return result;
   }

@@ -2647,6 +2647,10 @@ export interface RewindDetails {
   left?: string[];
   /** 1-based lines where the text was found. */
   match_lines?: number[];
+  /** With `undecided`: how many entries are left out, at least in part: kept, committed or overwritten. */
+  n_decided?: number;
+  /** In how many files these are. */
+  n_decided_files?: number;
   /** How many entries are left, at least in part. */
   n_left?: number;
   /** How many entries were undone. */
@@ -2716,6 +2720,8 @@ export interface RewindParams {
   on_conflict?: ('fail' | 'leave') | null;
   /** `unsure`: also entries with the target among several possible authors. */
   include?: 'unsure'[] | null;
+  /** Only what is neither kept nor committed, as `fileops/unkept` lists it; of a command, turn or session. */
+  undecided?: boolean | null;
   /** The user requested or confirmed it, so no further question is asked. */
   approved?: boolean | null;
   /** The user's reason, for the agents whose changes are undone; one line of up to 1,000 characters. */

@@ -226,6 +226,11 @@ def without_places(present: bytes, places: Sequence[ChangedPlace]) -> bytes:
     return b"".join((*content, present[at:]))
 
 
+def changed_places(before: bytes, present: bytes) -> list[ChangedPlace]:
+    """Return the runs of lines in which two contents differ, without the changes that made them, top to bottom."""
+    return list(_changed_lines(before, present, is_created=False))
+
+
 def has_change(content: bytes, place: ChangedPlace, present: bytes) -> bool:
     """Whether another content has the change of a place too: without it, the present one differs by the whole change.
 

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 
 from fileops.core.presentation.phrases import format_count, lines_named
-from fileops.model.rewind import LeftReason, RewindConflict, RewoundFile
+from fileops.model.rewind import DecidedCount, LeftReason, RewindConflict, RewoundFile
 
+NOTHING_DECIDED = DecidedCount(0, 0)
 MAX_NAMED = 20  # files in one text
 _LEFT: dict[LeftReason, str] = {
     "overlaps": "others changed the same text since",
@@ -17,7 +18,13 @@ _LEFT: dict[LeftReason, str] = {
 }
 
 
-def rewind_text(files: Sequence[RewoundFile], conflicts: Sequence[RewindConflict], *, is_dry: bool) -> str:
+def rewind_text(
+    files: Sequence[RewoundFile],
+    conflicts: Sequence[RewindConflict],
+    *,
+    is_dry: bool,
+    decided: DecidedCount = NOTHING_DECIDED,
+) -> str:
     """Return what a rewind did, or would do, in one line for each file."""
     n_undone = sum(len(file.entries) for file in files)
     done = "would be" if is_dry else "has been" if n_undone == 1 else "have been"
@@ -26,7 +33,11 @@ def rewind_text(files: Sequence[RewoundFile], conflicts: Sequence[RewindConflict
     lines += [f"{file.file_path}: {_outcome(file)}" for file in files[:MAX_NAMED]]
     if len(files) > MAX_NAMED:
         lines.append(f"... and {format_count(len(files) - MAX_NAMED, 'more file')}")
-    return "\n".join([*lines, *map(left_line, conflicts[:MAX_NAMED])])
+    lines += map(left_line, conflicts[:MAX_NAMED])
+    if decided.n_entries:
+        left_out = f"{format_count(decided.n_entries, 'change')} in {format_count(decided.n_files, 'file')}"
+        lines.append(f"Left out: {left_out}, kept, committed or overwritten.")
+    return "\n".join(lines)
 
 
 def rewound_text(n_changes: int, session: str, reason: str) -> str:

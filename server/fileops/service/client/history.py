@@ -528,7 +528,7 @@ class ClientHistory:
             committer=workspace.committer_of(self._client.umask, self._client.label_of), settings=self._settings,
             history=workspace.history, store=store,
             may_rewind=partial(self._may_rewind, store), settle=workspace.settle_record,
-            deciding=workspace.deciding, person=self._client.person,
+            deciding=workspace.deciding, person=self._client.person, committed=self._committed_files(),
         )  # fmt: skip
 
     def _may_rewind(self, store: "RecordStore", entry: Entry) -> bool:

@@ -11,8 +11,9 @@ from msgspec import Struct
 
 from fileops.core.merge.authorship import ChangedPlace, has_change
 from fileops.model.changes import is_executable
+from fileops.model.digest import content_digest
 from fileops.model.files import Snapshot
-from fileops.model.record import Staged
+from fileops.model.record import Entry, Staged, is_by_agent
 from fileops.model.rewind import UnkeptChange
 from fileops.record import git
 from fileops.record.content import TextOf
@@ -44,6 +45,8 @@ class CommittedFiles:
         self._text_of, self._staged = text_of, staged
         self._repositories: dict[str, git.Repository] = {}
         self._answers: dict[str, tuple[tuple[object, ...], frozenset[str]]] = {}
+        self._digests: dict[str, tuple[GitState, frozenset[bytes]]] = {}
+        self._last_read: tuple[tuple[str, GitState], list[bytes]] | None = None
 
     def states_of(self, paths: Iterable[str], *, with_bit: Collection[str]) -> dict[str, GitState]:
         """Return what git has of files, by canonical path. Files that git knows nothing about are left out.
@@ -91,7 +94,7 @@ class CommittedFiles:
         known = self._answers.get(snapshot.path)
         if known is not None and known[0] == made_of:
             return known[1]
-        answer = frozenset(_committed(places, snapshot, state, self._text_of))
+        answer = frozenset(self._committed(places, path, snapshot, state))
         if bit is not None and bit == state.is_executable:
             answer |= {found.change.change_id for found in places if found.place is None and found.change.undoable}
         if len(self._answers) >= _MAX_FILES:
@@ -99,27 +102,72 @@ class CommittedFiles:
         self._answers[snapshot.path] = made_of, answer
         return answer
 
+    def led_to(self, path: str, lineage: Sequence[Entry], snapshot: Snapshot | None, state: GitState) -> frozenset[str]:
+        """Return the ids of the file's entries up to the one whose result HEAD or the index has.
+
+        They are decided with it, also where later entries changed the same lines again. It is the first entry with this
+        result: git or a person may bring an older content back, which decides nothing. Nor does it count if others
+        brought back what was there before, because text of the earlier entries can then be in the file again.
+
+        Args: snapshot: None if the file cannot be read. If it is as in git, the places alone say enough.
+        """
+        blobs = {state.blobs.head, state.blobs.index} - {None}
+        if not blobs or snapshot is None:
+            return frozenset()
+        if snapshot.exists and git.blob_id(state.repository, snapshot.data) in {oid for oid, _ in filter(None, blobs)}:
+            return frozenset()
+        known = self._digests.get(path)
+        if known is None or known[0] != state:
+            known = state, frozenset(map(content_digest, self._contents(path, state)))
+            if len(self._digests) >= _MAX_FILES:
+                self._digests.clear()
+            self._digests[path] = known
+        results = [None if entry.after is None else entry.after.digest for entry in lineage]
+        first = lineage[0].before if lineage else None
+        seen, last = {None if first is None else first.digest}, -1
+        for at, (entry, result) in enumerate(zip(lineage, results, strict=True)):
+            if result in known[1] and result not in seen and not entry.is_carried:
+                last = at
+            seen.add(result)
+        earlier = set(results[: max(last, 0)]) - {None}
+        if first is not None:
+            earlier.add(first.digest)
+        later = zip(lineage[last + 1 :], results[last + 1 :], strict=True)
+        if any(result in earlier and not is_by_agent(entry.by) for entry, result in later):
+            return frozenset()
+        return frozenset(entry.entry_id for entry in lineage[: last + 1])
+
+    def _committed(
+        self, places: Sequence[UnkeptPlace], path: str, snapshot: Snapshot, state: GitState
+    ) -> Iterable[str]:
+        blobs = {state.blobs.head, state.blobs.index}
+        if not snapshot.exists:
+            return _committed_deletion(places, state) if None in blobs else ()
+        if git.blob_id(state.repository, snapshot.data) in {blob[0] for blob in blobs if blob is not None}:
+            return [found.change.change_id for found in places if found.place is not None or not found.change.undoable]
+        contents = self._contents(path, state)
+        return [
+            found.change.change_id
+            for found in places
+            if found.place is not None and any(has_change(content, found.place, snapshot.data) for content in contents)
+        ]
+
+    def _contents(self, path: str, state: GitState) -> list[bytes]:
+        """Return what HEAD and the index have of a file, as text. It is often asked for twice, one after the other."""
+        last = self._last_read
+        if last is not None and last[0] == (path, state):
+            return last[1]
+        sizes = dict(blob for blob in (state.blobs.head, state.blobs.index) if blob is not None)
+        contents = [self._text_of(path, data) for data in git.read_blobs(state.repository, sizes).values()]
+        self._last_read = (path, state), contents
+        return contents
+
 
 def _decided(blobs: git.CommittedBlobs, staged: Staged | None) -> git.CommittedBlobs:
     """Return what git has because a person decided it. What an agent has staged decides nothing."""
     oid = None if blobs.index is None else blobs.index[0]
     is_by_agent = staged is not None and staged.is_by_agent and staged.oid == oid
     return git.CommittedBlobs(head=blobs.head, index=blobs.head) if is_by_agent else blobs
-
-
-def _committed(places: Sequence[UnkeptPlace], snapshot: Snapshot, state: GitState, text_of: TextOf) -> Iterable[str]:
-    blobs = {state.blobs.head, state.blobs.index}
-    if not snapshot.exists:
-        return _committed_deletion(places, state) if None in blobs else ()
-    sizes = dict(blob for blob in blobs if blob is not None)
-    if git.blob_id(state.repository, snapshot.data) in sizes:
-        return [found.change.change_id for found in places if found.place is not None or not found.change.undoable]
-    contents = [text_of(snapshot.path, content) for content in git.read_blobs(state.repository, sizes).values()]
-    return [
-        found.change.change_id
-        for found in places
-        if found.place is not None and any(has_change(content, found.place, snapshot.data) for content in contents)
-    ]
 
 
 def _is_committed_link(path: str, state: GitState) -> bool:

@@ -6,6 +6,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fileops.core import text
+from fileops.core.merge.authorship import ChangedPlace, changed_places, without_places
 from fileops.core.merge.rewind import rewind_file
 from fileops.core.merge.undo import MAX_COMPARED_BYTES
 from fileops.model.edits import LineRange, Splice
@@ -111,6 +112,36 @@ def rewind_of_file(look: Look, path: str, chosen: Sequence[Entry], snapshot: Sna
         conflicts=tuple(conflicts),
         partly=tuple(entry for entry_id, entry in usable.items() if entry_id in rewound.partly),
     )
+
+
+def without_decided(
+    rewind: FileRewind, snapshot: Snapshot, decided: Sequence[ChangedPlace], partly: Collection[str]
+) -> FileRewind:
+    """Return a rewind that leaves the places that are decided.
+
+    Args: partly: the entries that have such places, and others. They are then undone in part.
+    """
+    if not snapshot.exists:
+        return rewind
+    open_places = [
+        place
+        for place in changed_places(rewind.content or b"", snapshot.data)
+        if not any(_meets(place, other) for other in decided)
+    ]
+    return replace(
+        rewind,
+        content=without_places(snapshot.data, open_places),
+        splices=None,
+        undone=tuple(entry for entry in rewind.undone if entry.entry_id not in partly),
+        partly=(*rewind.partly, *(entry for entry in rewind.undone if entry.entry_id in partly)),
+    )
+
+
+def _meets(place: ChangedPlace, other: ChangedPlace) -> bool:
+    """Return whether two places of one content share a line, or are at the same point of it."""
+    if place.start == place.end or other.start == other.end:
+        return place.start <= other.end and other.start <= place.end
+    return place.start < other.end and other.start < place.end
 
 
 def is_too_long(present: bytes | None) -> bool:

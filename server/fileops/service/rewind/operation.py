@@ -10,7 +10,7 @@ It is one module because planning and writing are one critical section (`RewindP
 import os
 import threading
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from itertools import product
 from typing import cast
@@ -27,7 +27,7 @@ from fileops.core.diff.contents import has_lines, may_be_one_file, splices_betwe
 from fileops.core.merge.undo import Undone
 from fileops.core.presentation.failures import failure_message, failure_text
 from fileops.core.presentation.outputs import with_permissions
-from fileops.core.presentation.phrases import lines_named
+from fileops.core.presentation.phrases import format_count, lines_named
 from fileops.core.presentation.rewinds import rewind_question_texts, rewind_text
 from fileops.model.approval import Always, ApprovalRequest, Decision, Modify, Once, SomeChanges
 from fileops.model.changes import Permissions, is_executable
@@ -46,6 +46,7 @@ from fileops.model.internal_errors import PathMoved
 from fileops.model.record import By, ByPerson, Entry, EntryKind, session_of
 from fileops.model.review import ReviewPart
 from fileops.model.rewind import (
+    DecidedCount,
     LeftReason,
     RewindConflict,
     RewindOutcome,
@@ -63,11 +64,19 @@ from fileops.service.carry_out import CarryOut, Made, NotDone, Pending, Work
 from fileops.service.commit import Committer, PlannedCommit
 from fileops.service.policy import Policy, question_about
 from fileops.service.restoration import Restoration, Undoer, planned_restoration, undone_file
-from fileops.service.rewind.files import FileRewind, executable_bit_without, may_have_text, rewind_of_file, unknown_of
+from fileops.service.rewind.committed import CommittedFiles
+from fileops.service.rewind.files import (
+    FileRewind,
+    executable_bit_without,
+    may_have_text,
+    rewind_of_file,
+    unknown_of,
+    without_decided,
+)
 from fileops.service.rewind.lineage import Lineages, follows_others
 from fileops.service.rewind.renames import Rename, renames_of
 from fileops.service.rewind.targets import MayRewind, entries_of, left_as_unsure, unsure_entries
-from fileops.service.rewind.unkept import UnkeptPlaces, entry_of_change
+from fileops.service.rewind.unkept import Undecided, UnkeptPlaces, entry_of_change
 from fileops.tracking.freshness import Freshness
 
 MAX_FILES = 1000
@@ -88,11 +97,15 @@ class PlannedFile(Struct, frozen=True, kw_only=True):
 
 
 class PlannedRewind(Struct, frozen=True, kw_only=True):
-    """All files of a rewind. conflicts: also those of files that do not change. plan: an id of what would be done."""
+    """All files of a rewind. conflicts: also those of files that do not change. plan: an id of what would be done.
+
+    decided: what is left out, at least in part, because it is kept, committed or overwritten.
+    """
 
     files: tuple[PlannedFile, ...]
     conflicts: tuple[RewindConflict, ...]
     plan: str
+    decided: tuple[Entry, ...] = ()
 
     @property
     def undone(self) -> list[Entry]:
@@ -115,7 +128,8 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
     """Plans rewinds for one client.
 
     may_rewind: whether this client may undo an entry. person: its user's name in the record. settle: waits until
-    everything written so far is recorded; False if that takes too long. deciding: see Workspace.
+    everything written so far is recorded; False if that takes too long. deciding: see Workspace. committed: see
+    UnkeptPlaces.
     """
 
     fs: FileSystem
@@ -129,6 +143,7 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
     settle: Callable[[], bool]
     deciding: threading.Lock
     person: ByPerson
+    committed: CommittedFiles | None = None
 
     def of(self, request: RewindRequest, by: By) -> CarryOut[Restoration, PlannedRewind, RewindResult]:
         """Args: by: the recorded author of the rewind."""
@@ -148,8 +163,10 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
         groups: dict[str, list[Entry]] = {}
         unsure: list[RewindConflict] = []
         request = replace(request, paths=paths)
+        places = UnkeptPlaces(self.store, self.fs, committed=self.committed)
+        undecided: Undecided | None = None
+        decided: tuple[Entry, ...] = ()
         if request.target.kind == "change_ids":
-            places = UnkeptPlaces(self.store, self.fs)
             ids = places.with_renames(request.target.ids, undoable=True)
             request = replace(request, target=replace(request.target, ids=ids))
             for path, change_ids in places.paths_of(ids).items():
@@ -157,10 +174,20 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
                 groups[path] = entries
         else:
             chosen = entries_of(self.store, request, self.may_rewind)
+            perhaps = left_as_unsure(self.store, request, self.may_rewind, chosen)
+            if request.is_undecided_only:
+                undecided = places.undecided([*chosen, *perhaps])
+                taken = self._without_half_renames(chosen, undecided.entry_ids)
+                taken_ids = {entry.entry_id for entry in taken}
+                decided = tuple(each for each in chosen if each.entry_id not in taken_ids - undecided.partly)
+                perhaps = [entry for entry in perhaps if entry.entry_id in undecided.entry_ids]
+                chosen = taken
             lineages = Lineages(self.store, follows_others(chosen))
             for entry in chosen:
                 groups.setdefault(lineages.present_path(entry), []).append(entry)
-            unsure += _unsure(left_as_unsure(self.store, request, self.may_rewind, chosen), lineages)
+            unsure += _unsure(perhaps, lineages)
+        if not groups and decided:
+            return PlannedRewind(files=(), conflicts=tuple(unsure), plan=_plan_id((), unsure), decided=decided)
         if not groups:
             raise UnknownTarget(explanation="these changes are no longer there")
         if len(groups) > MAX_FILES:
@@ -172,7 +199,7 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
                 conflicts += unknown_of(path, chosen)
                 continue
             try:
-                plans[path] = self._planned_file(look, request, path, chosen, policy)
+                plans[path] = self._planned_file(look, request, path, chosen, policy, places, undecided)
             except FileOpsError as error:  # it is left, while the other files are undone
                 conflicts.append(_left_by(error, path, chosen))
         if request.target.kind != "change_ids":
@@ -191,12 +218,31 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
         files = [file for file in plans.values() if file.rewind.undone or file.change.has_effect]
         if request.target.kind == "change_ids" and not files and not conflicts:
             raise UnknownTarget(explanation="these changes are no longer there")
-        return PlannedRewind(files=tuple(files), conflicts=tuple(conflicts), plan=_plan_id(files, conflicts))
+        plan = _plan_id(files, conflicts)
+        return PlannedRewind(files=tuple(files), conflicts=tuple(conflicts), plan=plan, decided=decided)
+
+    def _without_half_renames(self, chosen: Sequence[Entry], open_ids: Collection[str]) -> list[Entry]:
+        """Return the open ones of these entries. A rename is decided as one, so both halves are taken, or neither."""
+        ids = {entry.entry_id for entry in chosen}
+        found: list[Entry] = []
+        for entry in chosen:
+            other = self.store.other_half(entry)
+            is_half_decided = other is not None and other.entry_id in ids and other.entry_id not in open_ids
+            if entry.entry_id in open_ids and not is_half_decided:
+                found.append(entry)
+        return found
 
     def _planned_file(
-        self, look: Look, request: RewindRequest, path: str, chosen: Sequence[Entry], policy: Policy
+        self,
+        look: Look,
+        request: RewindRequest,
+        path: str,
+        chosen: Sequence[Entry],
+        policy: Policy,
+        places: UnkeptPlaces,
+        undecided: Undecided | None,
     ) -> PlannedFile:
-        """Raises: the failures of reading."""
+        """Args: undecided: what alone is to be undone; None for all of it. Raises: the failures of reading."""
         if policy.roots is not None:
             policy.roots.require_inside(path, path)
         try:
@@ -204,10 +250,11 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
         except PathMoved:
             raise UndoConflict(explanation="the path leads elsewhere now") from None
         if request.target.kind == "change_ids":
-            places = UnkeptPlaces(self.store, self.fs)
             rewind = places.rewind_of(path, snapshot, request.target.ids, self.may_rewind)
         else:
             rewind = rewind_of_file(look, path, chosen, snapshot)
+            if undecided is not None and (decided := undecided.decided.get(path)):
+                rewind = without_decided(rewind, snapshot, decided, undecided.partly)
         change = self._change(snapshot, rewind.content, rewind.undone, rewind.splices)
         change = self._with_permissions(change, rewind, chosen)
         # An undo that is partly undone stays in force, and so does what it undid.
@@ -430,6 +477,8 @@ class RewindPlanner(Struct, frozen=True, kw_only=True):
         work = Work(files=tuple(file.change for file in planned.files), known=planned)
         if self.request.plan is not None and self.request.plan != planned.plan:
             raise NotDone(error=PlanChanged(), work=work)
+        if planned.decided and not planned.files and not planned.conflicts:
+            raise NotDone(error=UnknownTarget(explanation=_why_decided(planned.decided)), work=work)
         if (self.request.fails_on_conflict and planned.conflicts) or not planned.files:
             raise NotDone(error=UndoConflict(explanation=_why_nothing(planned.conflicts)), work=work)
         return work
@@ -507,7 +556,24 @@ class RewindPlanner(Struct, frozen=True, kw_only=True):
             return result
         planned = work.known
         files = tuple(map(_before_writing, planned.files)) if isinstance(failure.error, PlanChanged) else ()
-        return replace(result, plan=planned.plan, conflicts=planned.conflicts, n_left=planned.n_left, files=files)
+        return replace(
+            result, plan=planned.plan, conflicts=planned.conflicts, n_left=planned.n_left, files=files,
+            decided=count_decided(planned.decided) if self.request.is_undecided_only else None,
+        )  # fmt: skip
+
+
+def count_decided(decided: Sequence[Entry]) -> DecidedCount:
+    """Count what is left out. The two halves of a rename are of one file."""
+    ids = {entry.entry_id for entry in decided}
+    return DecidedCount(len(ids), len({entry.path for entry in decided if entry.moved_to is None}))
+
+
+def _why_decided(decided: Sequence[Entry]) -> str:
+    """Return why there is nothing to undo, as a clause."""
+    count = count_decided(decided)
+    verb = "is" if count.n_entries == 1 else "are"
+    files = format_count(count.n_files, "file")
+    return f"{format_count(count.n_entries, 'change')} in {files} {verb} kept, committed or overwritten"
 
 
 def _why_nothing(conflicts: Sequence[RewindConflict]) -> str:
@@ -624,7 +690,7 @@ def _result(
     needs_approval: bool | None = None,
 ) -> RewindResult:
     return RewindResult(
-        output=rewind_text(files, planned.conflicts, is_dry=request.dry_run),
+        output=rewind_text(files, planned.conflicts, is_dry=request.dry_run, decided=count_decided(planned.decided)),
         rewind_id=rewind_id,
         dry_run=request.dry_run,
         plan=planned.plan,
@@ -632,6 +698,7 @@ def _result(
         conflicts=planned.conflicts,
         n_undone=len(planned.undone),
         n_left=planned.n_left,
+        decided=count_decided(planned.decided) if request.is_undecided_only else None,
         needs_approval=needs_approval,
         sessions=tuple(Counter(session for by in planned.authors if (session := session_of(by))).items()),
     )

@@ -82,11 +82,24 @@ VersionOf = Callable[[str, Snapshot], int | None]
 PlacesCache = dict[str, tuple[tuple[object, ...], list[UnkeptPlace]]]
 
 
+class Undecided(Struct, frozen=True):
+    """What of some entries is neither kept nor committed.
+
+    entry_ids: of those of which something is open. partly: those of them of which something is decided, too. decided:
+    by present path, the decided places of a file that also has open ones.
+    """
+
+    entry_ids: frozenset[str]
+    partly: frozenset[str]
+    decided: Mapping[str, Sequence[ChangedPlace]]
+
+
 class UnkeptPlaces(Struct, frozen=True):
     """See the module. version_of: the version of the client's open document, if it has the snapshot's text.
 
     cache: belongs to this record. Threads may share it: an entry is always replaced as a whole, and is used only while
     it fits. committed: leaves changes that git also has out of lists; None if a commit does not count as a keep.
+    states: what git answered for this request, None for a file that it does not know.
     """
 
     store: RecordStore
@@ -94,6 +107,7 @@ class UnkeptPlaces(Struct, frozen=True):
     version_of: VersionOf = lambda _path, _snapshot: None
     cache: PlacesCache = field(default_factory=dict)
     committed: CommittedFiles | None = None
+    states: dict[str, GitState | None] = field(default_factory=dict)
 
     # --- lists -------------------------------------------------------------------------------------------------
 
@@ -112,11 +126,8 @@ class UnkeptPlaces(Struct, frozen=True):
         names = Lineages(self.store, _is_rename)
         paths = self._paths(folders, names) if path is None else [path]
         lineages = {each: names.of(each) for each in paths}
-        in_git: Mapping[str, GitState] = {}
-        if self.committed is not None:
-            with_bit = {each for each, lineage in lineages.items() if any(map(is_of_mode, filter(_is_open, lineage)))}
-            in_git = self.committed.states_of(paths, with_bit=with_bit)
-        files = (self._file(each, lineage, session_id, turn_id, in_git) for each, lineage in lineages.items())
+        self._ask_git(lineages)
+        files = (self._file(each, lineage, session_id, turn_id) for each, lineage in lineages.items())
         found = [file for file in files if file is not None]
         left = self._left_names(found)
         with_changes = [file for file in found if file.changes and file.file_path not in left]
@@ -152,13 +163,9 @@ class UnkeptPlaces(Struct, frozen=True):
         lineage: Sequence[Entry],
         session_id: SessionName | None,
         turn_id: str | None,
-        in_git: Mapping[str, GitState],
     ) -> UnkeptFile | None:
         snapshot = self._read(path)
-        places = self._places_in(lineage, snapshot)
-        if self.committed is not None and (state := in_git.get(path)) is not None and places:
-            committed = self.committed.among(places, path, snapshot, state)
-            places = [found for found in places if found.change.change_id not in committed]
+        places = self._listed_in(path, lineage, snapshot)
         changes = tuple(found.change for found in places if _is_of(found.change, session_id, turn_id))
         undone: tuple[UndonePlace, ...] = ()
         if snapshot is not None:
@@ -170,7 +177,7 @@ class UnkeptPlaces(Struct, frozen=True):
             digest=snapshot.digest.hex() if snapshot is not None and snapshot.exists else "",
             document_version=None if snapshot is None else self.version_of(path, snapshot),
             operation=_operation(changes, lineage, snapshot),
-            moved_from=_moved_from(lineage),
+            moved_from=_moved_from(self._open(path, lineage, snapshot)),
             added=sum(change.added for change in changes),
             removed=sum(change.removed for change in changes),
             changes=changes,
@@ -223,26 +230,76 @@ class UnkeptPlaces(Struct, frozen=True):
 
     def places(self, path: str, snapshot: Snapshot) -> list[UnkeptPlace]:
         """Return the places in one file that are not kept yet, top to bottom."""
-        return self._places_in(self.lineage(path), snapshot)
+        return self._places_in(path, self.lineage(path), snapshot)
 
-    def _places_in(self, lineage: Sequence[Entry], snapshot: Snapshot | None) -> list[UnkeptPlace]:
+    def undecided(self, entries: Iterable[Entry]) -> Undecided:
+        """Return what of these entries lists have. An entry whose text was replaced goes with what replaced it."""
+        lineages, by_path = Lineages(self.store, _is_rename), dict[str, list[Entry]]()
+        for entry in entries:
+            by_path.setdefault(lineages.present_path(entry), []).append(entry)
+        self._ask_git({path: lineages.of(path) for path in by_path})
+        found, partly, decided = set[str](), set[str](), dict[str, list[ChangedPlace]]()
+        for path, of_file in by_path.items():
+            lineage, snapshot = lineages.of(path), self._read(path)
+            candidates = {entry.entry_id for entry in self._open(path, lineage, snapshot)}
+            listed = self._listed_in(path, lineage, snapshot) if candidates else []
+            if not listed:
+                continue
+            ids = {each.change.change_id for each in listed}
+            rest = [each for each in self._all_places_in(path, lineage, snapshot) if each.change.change_id not in ids]
+            of_listed = {entry_id for each in listed for entry_id in each.change.entry_ids}
+            of_rest = {entry_id for each in rest for entry_id in each.change.entry_ids}
+            mine = {entry.entry_id for entry in of_file} & candidates & (of_listed | (candidates - of_rest))
+            found |= mine
+            partly |= mine & of_rest
+            decided[path] = [each.place for each in rest if each.place is not None]
+        return Undecided(frozenset(found), frozenset(partly), decided)
+
+    def _ask_git(self, lineages: Mapping[str, Sequence[Entry]]) -> None:
+        """Ask about all files at once. Args: lineages: by present path."""
+        if self.committed is not None:
+            with_bit = {path for path, lineage in lineages.items() if any(map(is_of_mode, filter(_is_open, lineage)))}
+            found = self.committed.states_of(lineages, with_bit=with_bit)
+            self.states.update((path, found.get(path)) for path in lineages)
+
+    def _open(self, path: str, lineage: Sequence[Entry], snapshot: Snapshot | None) -> list[Entry]:
+        """Return the entries that are neither kept nor undone, without those that led to what git has."""
+        unkept = list(filter(_is_open, lineage))
+        if not unkept or self.committed is None:
+            return unkept
+        if path not in self.states:
+            self._ask_git({path: lineage})
+        state = self.states[path]
+        decided = frozenset[str]() if state is None else self.committed.led_to(path, lineage, snapshot, state)
+        return [entry for entry in unkept if entry.entry_id not in decided]
+
+    def _listed_in(self, path: str, lineage: Sequence[Entry], snapshot: Snapshot | None) -> list[UnkeptPlace]:
+        """Return the places that are neither kept nor committed."""
+        places = self._places_in(path, lineage, snapshot)
+        state = self.states.get(path)
+        if self.committed is None or state is None or not places:
+            return places
+        committed = self.committed.among(places, path, snapshot, state)
+        return [found for found in places if found.change.change_id not in committed]
+
+    def _places_in(self, path: str, lineage: Sequence[Entry], snapshot: Snapshot | None) -> list[UnkeptPlace]:
         """Args: snapshot: None if the file cannot be read; then all of it is one change without lines."""
-        found, kept = self._all_places_in(lineage, snapshot), self.store.kept_places()
+        found, kept = self._all_places_in(path, lineage, snapshot), self.store.kept_places()
         if any(map(_is_shared, found)):
             # A letter typed into a kept change gives it a new id, but the change has still been decided.
             decided = {entry_of_change(change_id) for change_id in kept - {each.change.change_id for each in found}}
             found = [each for each in found if not _is_shared(each) or decided.isdisjoint(each.change.entry_ids)]
         return [each for each in found if each.change.change_id not in kept]
 
-    def _all_places_in(self, lineage: Sequence[Entry], snapshot: Snapshot | None) -> list[UnkeptPlace]:
+    def _all_places_in(self, path: str, lineage: Sequence[Entry], snapshot: Snapshot | None) -> list[UnkeptPlace]:
         """Return the places of entries that are not kept as a whole, also those places that are kept."""
-        unkept = list(filter(_is_open, lineage))
+        unkept = self._open(path, lineage, snapshot)
         if not unkept:
             return []
         if snapshot is None:
             return [UnkeptPlace(_change_of_file(unkept, is_undoable=False), None)]
         bit = None if snapshot.stamp is None else is_executable(snapshot.stamp.mode)
-        made_of = (snapshot.digest if snapshot.exists else None, bit, tuple(lineage))
+        made_of = (snapshot.digest if snapshot.exists else None, bit, tuple(lineage), len(unkept))
         if (cached := self.cache.get(snapshot.path)) is not None and cached[0] == made_of:
             return cached[1]
         is_long = is_too_long(snapshot.data)
@@ -363,7 +420,7 @@ class UnkeptPlaces(Struct, frozen=True):
             departures = {entry.entry_id: entry for entry in lineages.of(path) if _is_departure(entry)}
             if not arrivals and not departures:
                 continue
-            for found in self._places_in(lineages.of(path), self._read(path)):
+            for found in self._places_in(path, lineages.of(path), self._read(path)):
                 if found.change.change_id not in named or (undoable and not found.change.undoable):
                     continue
                 for entry_id in arrivals.keys() & set(found.change.entry_ids):
@@ -378,7 +435,7 @@ class UnkeptPlaces(Struct, frozen=True):
         departure = self.store.other_half(arrival)
         if departure is None:
             return
-        for found in self._places_in(lineages.of(departure.path), self._read(departure.path)):
+        for found in self._places_in(departure.path, lineages.of(departure.path), self._read(departure.path)):
             if departure.entry_id in found.change.entry_ids:
                 yield found.change.change_id
 
@@ -388,7 +445,7 @@ class UnkeptPlaces(Struct, frozen=True):
         if arrival is None or not _is_arrival(arrival):
             return []
         path = lineages.present_path(arrival)
-        return [found.change for found in self._places_in(lineages.of(path), self._read(path))]
+        return [found.change for found in self._places_in(path, lineages.of(path), self._read(path))]
 
     # --- keep and undo -----------------------------------------------------------------------------------------
 
@@ -440,17 +497,18 @@ class UnkeptPlaces(Struct, frozen=True):
         groups = self.paths_of(self.with_renames(change_ids))
         for path, named in groups.items():
             snapshot, lineage = self._read(path), self.lineage(path)
-            ids = {found.change.change_id for found in self._places_in(lineage, snapshot)}.intersection(named)
+            ids = {found.change.change_id for found in self._places_in(path, lineage, snapshot)}.intersection(named)
             if not ids:
                 continue
             of_entries = [(change_id, entry_of_change(change_id)) for change_id in ids]
             n_changes += self.store.keep_places(keep_id, of_entries)  # another daemon may have kept some
-            left = self._places_in(lineage, snapshot)
+            left = self._places_in(path, lineage, snapshot)
             whole = {change_id for change_id in ids if change_id.endswith(f".{_WHOLE_FILE}")}
             in_use = {
                 entry_id for found in left if found.change.change_id not in whole for entry_id in found.change.entry_ids
             }
-            done = [entry.entry_id for entry in lineage if _is_open(entry) and entry.entry_id not in in_use]
+            open_ids = [entry.entry_id for entry in self._open(path, lineage, snapshot)]
+            done = [entry_id for entry_id in open_ids if entry_id not in in_use]
             n_entries += self.store.keep(keep_id, done)
         return KeepOutcome(
             keep_id=keep_id if n_changes else None, n_entries=n_entries, n_changes=n_changes, paths=frozenset(groups)
@@ -462,7 +520,7 @@ class UnkeptPlaces(Struct, frozen=True):
         """Plan the rewind of single changes in a file. Changes that no longer exist are left out."""
         lineage = {entry.entry_id: entry for entry in self.lineage(path)}
         history = list(lineage.values())
-        places = self._places_in(history, snapshot)
+        places = self._places_in(path, history, snapshot)
         chosen = [
             found
             for found in places
@@ -483,7 +541,8 @@ class UnkeptPlaces(Struct, frozen=True):
         content: bytes | None = without_places(snapshot.data, own)
         ids = dict.fromkeys(entry_id for found in reversed(with_lines) for entry_id in found.change.entry_ids)
         taken = {found.change.change_id for found in with_lines}
-        left = [found.change for found in self._all_places_in(history, snapshot) if found.change.change_id not in taken]
+        every = self._all_places_in(path, history, snapshot)
+        left = [found.change for found in every if found.change.change_id not in taken]
         in_use = {entry_id for change in left for entry_id in change.entry_ids}
         undone = [lineage[entry_id] for entry_id in ids if entry_id not in in_use]
         bits = [entry for entry in opaque if is_of_mode(entry)]
@@ -678,10 +737,9 @@ def _operation(changes: Sequence[UnkeptChange], lineage: Sequence[Entry], snapsh
     return "create" if any(entry.kind == "create" and entry.entry_id in ids for entry in lineage) else "modify"
 
 
-def _moved_from(lineage: Sequence[Entry]) -> str | None:
-    """Return the file's earlier name, if an agent renamed it and that is not kept yet."""
-    moves = (entry for entry in lineage if entry.moved_from is not None and _is_open(entry))
-    return next((entry.moved_from for entry in moves), None)
+def _moved_from(unkept: Iterable[Entry]) -> str | None:
+    """Return the file's earlier name, if an agent renamed it and that is not decided yet."""
+    return next((entry.moved_from for entry in unkept if entry.moved_from is not None), None)
 
 
 def _of_file(path: str, changes: Sequence[UnkeptChange]) -> UnkeptOfFile:

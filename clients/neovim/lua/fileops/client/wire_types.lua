@@ -1075,6 +1075,8 @@
 ---@field late_diagnostics? fileops.wire.DiagnosticsReport[] With the option `diagnostics`: reports on the session's earlier edits that came after their results.
 ---@field left? string[] For a `set_conflict`: files with the new content that could not be restored.
 ---@field match_lines? integer[] 1-based lines where the text was found.
+---@field n_decided? integer With `undecided`: how many entries are left out, at least in part: kept, committed or overwritten.
+---@field n_decided_files? integer In how many files these are.
 ---@field n_left? integer How many entries are left, at least in part.
 ---@field n_undone? integer How many entries were undone.
 ---@field needs_approval? boolean For a preview: whether the user would be asked.
@@ -1108,6 +1110,7 @@
 ---@field plan? string The plan of a preview: nothing is done if the result would now differ.
 ---@field on_conflict? 'fail'|'leave' `fail` undoes nothing if anything would be left.
 ---@field include? 'unsure'[] `unsure`: also entries with the target among several possible authors.
+---@field undecided? boolean Only what is neither kept nor committed, as `fileops/unkept` lists it; of a command, turn or session.
 ---@field approved? boolean The user requested or confirmed it, so no further question is asked.
 ---@field reason? string The user's reason, for the agents whose changes are undone; one line of up to 1,000 characters.
 

@@ -76,7 +76,8 @@ function M.is_elsewhere(details)
   end)
 end
 
---- Undo, or undo an undo; with `dry_run` only preview it. The buffers of the files follow.
+--- Undo, or undo an undo; with `dry_run` only preview it. The buffers of the files follow. A preview in which
+--- everything is kept or committed has no files.
 ---@param params table of `fileops/rewind`
 ---@param what string for a message, such as "the undo of 3 changes"
 ---@param act fun(details: fileops.wire.RewindDetails)
@@ -87,7 +88,8 @@ function M.rewind(params, what, act)
     if params.change_ids and (result.error or {}).code == 'unknown_target' then
       return messages.warn('nothing to undo: kept or undone already, or changed since')
     end
-    if result.status == 'error' then return messages.error(result.error.message) end
+    local is_rest_previewed = params.dry_run and (result.details.n_decided or 0) > 0
+    if result.status == 'error' and not is_rest_previewed then return messages.error(result.error.message) end
     for _, file in ipairs(not params.dry_run and result.details.files or {}) do
       if file.applied_to ~= 'buffer' then handlers.file_written(file.file_path) end
     end
