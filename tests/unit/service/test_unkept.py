@@ -453,9 +453,10 @@ async def test_place_of_two_agents_names_both_and_is_listed_for_the_newer_one(re
     assert [(session.label, session.n_changes) for session in listed.sessions] == [("Other", 2)]
 
 
+@pytest.mark.parametrize("by_session", [None, SessionName("agent")], ids=["by a person", "by the agent"])
 @pytest.mark.parametrize("n_undos", [1, 2, 3], ids=["undone", "redone", "undone again"])
 async def test_lines_written_after_a_rename_stay_their_authors_when_that_is_undone(
-    recording: Recording, n_undos: int
+    recording: Recording, n_undos: int, by_session: SessionName | None
 ) -> None:
     """R-LOG-3, R-KEEP-1: the undo gives the file its name back, and it is the same file."""
     renamed, path = "/w/renamed", A if n_undos % 2 else "/w/renamed"
@@ -465,7 +466,7 @@ async def test_lines_written_after_a_rename_stay_their_authors_when_that_is_undo
     kind: TargetKind = "session_id"
     wanted = "agent"
     for _ in range(n_undos):
-        result = await recording.rewind(kind, wanted)
+        result = await recording.rewind(kind, wanted, by_session=by_session)
         assert result.error is None, result.output
         kind, wanted = "rewind_id", result.rewind_id or ""
     assert recording.bench.on_disk(path) == OLD + b"by B\n"
@@ -473,7 +474,11 @@ async def test_lines_written_after_a_rename_stay_their_authors_when_that_is_undo
     lines = await recording.bench.service.history.blame(path)
     assert [(part.first_line, session_of(part.by) if part.by else None) for part in lines] == [(1, None), (6, "other")]
     listed = await _listed(recording)
-    if path == renamed:
+    if path == renamed and by_session is not None:  # the agent's redo is a change of its own
+        assert [(file.file_path, file.operation, file.moved_from) for file in listed.files] == [
+            (A, "delete", None), (renamed, "create", A)
+        ]  # fmt: skip
+    elif path == renamed:
         assert listed.files == before.files
     else:
         assert [(file.file_path, change.session_id) for file in listed.files for change in file.changes] == [

@@ -641,11 +641,12 @@ def _is_departure(entry: Entry) -> bool:
 
 
 def _is_rename(entry: Entry) -> bool:
-    """Whether this entry is half of a rename by a person.
+    """Whether this entry is half of a rename by a person, or of an agent's undo of its own rename.
 
-    Such a rename only gives a new name to what is not kept.
+    Such a rename only gives another name to what is not kept.
     """
-    return entry.undone_by is None and not is_by_agent(entry.by)
+    is_own_undo = entry.kept and bool(entry.undoes)
+    return entry.undone_by is None and (is_own_undo or not is_by_agent(entry.by))
 
 
 def _label(by: By) -> str:
