@@ -8,6 +8,7 @@ import select
 import subprocess
 import sys
 import tomllib
+import tty
 from pathlib import Path
 
 import pytest
@@ -588,6 +589,48 @@ def test_config_on_a_terminal_requires_confirmation(home: Path, answer: str, is_
     assert '+  "mcp"' in shown
     assert status == (0 if is_written else 1)
     assert (home.parent / "project" / "opencode.json").exists() == is_written
+
+
+@pytest.mark.parametrize(("option", "sign"), [("--write", "+"), ("--remove", "-")])
+def test_changes_longer_than_the_screen_are_counted_and_shown_on_request(home: Path, option: str, sign: str) -> None:
+    """What they are for is in sight when the question comes."""
+    if option == "--remove":
+        assert write(home, "claude", "--yes").returncode == 0
+    before = snapshot(home.parent)
+    ours, theirs = pty.openpty()
+    tty.setraw(theirs)  # nothing that is typed is echoed
+    arguments = [argument for argument in command("claude") if argument != "--write"]
+    with subprocess.Popen(
+        [*arguments, option],
+        cwd=home.parent / "project",
+        env=environment(home) | {"LINES": "24", "COLUMNS": "80"},
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+    ) as process:
+        os.close(theirs)
+        shown = [_read_until(ours, b"differences] ")]
+        os.write(ours, b"d\n")
+        shown.append(_read_until(ours, b"differences] "))
+        os.write(ours, b"n\n")
+        shown.append(_read_until(ours, b"Nothing was written.\n"))
+        assert process.wait(50) == 1
+    os.close(ours)
+    assert len(shown[0].splitlines()) < 24
+    assert f"\n{sign}" not in shown[0]
+    assert re.search(r"settings\.local\.json: .*lines? added, \d+ removed\n", shown[0])
+    assert ("\nNext: restart Claude Code" in shown[0]) == (option == "--write")
+    assert f"\n{sign}  " in shown[1]
+    assert len(shown[1].splitlines()) > 100
+    assert snapshot(home.parent) == before
+
+
+def _read_until(descriptor: int, end: bytes) -> str:
+    shown = b""
+    while not shown.endswith(end):
+        assert select.select([descriptor], [], [], 50)[0], shown
+        shown += os.read(descriptor, 65536)
+    return shown.decode()
 
 
 # --- language servers ---------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from fileops.core import text
 from fileops.core.diff.contents import splices_between
 from fileops.core.diff.unified import change_of
 from fileops.model.settings import Limits
-from fileops.terminal.record_lines import reversed_diff
+from fileops.terminal.record_lines import reverse_diff
 
 # What looks like a part of a diff once a sign is before it; a page break ends no line.
 LINES = st.sampled_from(["x", "-- x", "++ y", "", "@@ -1 +1 @@", "\\ No newline at end of file", "a\fb", "old mode 1"])
@@ -61,10 +61,10 @@ def _patched(before: str, diff: str) -> str:
 def test_reversed_diff_leads_from_the_new_text_to_the_old_one(before: str, after: str) -> None:
     diff = _diff(before, after)
     assert not diff or _patched(before, diff) == after
-    assert not diff or _patched(after, reversed_diff(diff)) == before
+    assert not diff or _patched(after, reverse_diff(diff)) == before
 
 
 def test_reversed_diff_swaps_modes_and_names() -> None:
     diff = "old mode 100755\nnew mode 100644\n--- /p/a\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n"
-    assert reversed_diff(diff) == ("old mode 100644\nnew mode 100755\n--- /dev/null\n+++ /p/a\n@@ -0,0 +1 @@\n+x\n")
-    assert reversed_diff("new file mode 100755\n") == "deleted file mode 100755\n"
+    assert reverse_diff(diff) == ("old mode 100644\nnew mode 100755\n--- /dev/null\n+++ /p/a\n@@ -0,0 +1 @@\n+x\n")
+    assert reverse_diff("new file mode 100755\n") == "deleted file mode 100755\n"

@@ -50,7 +50,7 @@ class FakeEditor:
         uri = uri or uri_of(path)
         shown = self._disk.read(path).data.decode("utf-8-sig", "replace") if text is None else text
         self.documents[uri] = Document(path, 1, shown)
-        self.said.opened(uri, path, 1, shown)
+        self.said.did_open(uri, path, 1, shown)
         self.said.classify_pending()
         return uri
 
@@ -65,14 +65,14 @@ class FakeEditor:
         change = (position_of(document.text, start), position_of(document.text, end), new)
         document.text = document.text[:start] + new + document.text[end:]
         document.version += 1
-        self.said.changed(uri, document.version, [change])
+        self.said.did_change(uri, document.version, [change])
 
     def set_text(self, uri: str, text: str) -> None:
         """As a reload from disk is reported."""
         document = self.documents[uri]
         document.text = text
         document.version += 1
-        self.said.changed(uri, document.version, [text])
+        self.said.did_change(uri, document.version, [text])
 
     def reload(self, uri: str) -> None:
         self.set_text(uri, self._disk.read(self.documents[uri].path).data.decode("utf-8-sig", "replace"))
@@ -80,11 +80,11 @@ class FakeEditor:
     def save(self, uri: str) -> None:
         document = self.documents[uri]
         self._write(document.path, document.text.encode())
-        self.said.saved(uri)
+        self.said.did_save(uri)
 
     def close(self, uri: str) -> None:
         del self.documents[uri]
-        self.said.closed(uri)
+        self.said.did_close(uri)
 
     # --- the Editor port -----------------------------------------------------------------------------------
 

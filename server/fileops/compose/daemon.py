@@ -116,10 +116,10 @@ class SharedDaemonState(DaemonState):
             for review in self.reviews.waiting()
         ]
 
-    def unsettled(self) -> list[dict[str, object]]:
+    def list_unsettled(self) -> list[dict[str, object]]:
         return [
             {"journal": unsettled.journal, "reason": unsettled.reason, "n_files": unsettled.n_files}
-            for unsettled in self.local.unsettled()
+            for unsettled in self.local.list_unsettled()
         ]
 
     async def language_servers(self) -> list[dict[str, object]]:

@@ -125,13 +125,13 @@ def text_of(files: "FileSystem") -> "TextOf":
 
 def mapped_filesystems(filesystems: "Sequence[MappedFolder]", disk: "FileSystem") -> "RouterFileSystem":
     """Map remote filesystems into the disk. Raises: InvalidParams, if one of them is not supported."""
-    from fileops.fs.remote.mounts import Mount, mounted, unsupported_reason
+    from fileops.fs.remote.mounts import Mount, mount_all, unsupported_reason
 
     for index, entry in enumerate(filesystems):
         if (reason := unsupported_reason(entry.url)) is not None:
             raise InvalidParams(reason, f".initializationOptions.filesystems[{index}].url")
     mounts = [Mount(prefix=entry.prefix, url=entry.url, options=entry.options or {}) for entry in filesystems]
-    return mounted(disk, mounts)
+    return mount_all(disk, mounts)
 
 
 def recover_in_background(recover: "Callable[[Sequence[str]], None]", folders: "Sequence[str]") -> None:

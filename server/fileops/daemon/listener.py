@@ -303,7 +303,7 @@ class Listener:
                     "connections": self._connections.describe(),
                     "private": self._connections.describe_private(),
                     "language_servers": await self._service.language_servers(),
-                    "unsettled": self._service.unsettled(),
+                    "unsettled": self._service.list_unsettled(),
                     "guarded": self._service.describe_guarded(),
                     **_bound_reviews(self._service.waiting_reviews()),
                 }

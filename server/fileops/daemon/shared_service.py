@@ -26,7 +26,7 @@ class SharedService(Protocol):
         """Describe the waiting reviews, oldest first, as `status --json` prints them: without texts."""
         ...
 
-    def unsettled(self) -> Sequence[Mapping[str, object]]:
+    def list_unsettled(self) -> Sequence[Mapping[str, object]]:
         """Describe the journals of dead processes that cannot be ended yet: `{journal, reason, n_files}`."""
         ...
 

@@ -127,7 +127,7 @@ class MemoryFileSystem:
             return Snapshot(path=path, stamp=stamp, data=data, taken_ns=self._now())
 
     def replace(self, snapshot: Snapshot, splices: Sequence[Splice], hooks: CommitHooks) -> Committed:
-        return self._committing(snapshot, hooks, lambda: self._write(snapshot, splices))
+        return self._commit(snapshot, hooks, lambda: self._write(snapshot, splices))
 
     def replace_set(
         self, set_id: str, files: Sequence[FilePlan], hooks: SetHooks, *, is_strict: bool = True
@@ -160,7 +160,7 @@ class MemoryFileSystem:
         snapshot, stamp = committed.snapshot, committed.snapshot.stamp
         if permissions is None or stamp is None:
             return committed
-        mode = stat.S_IFREG | permissions.applied_to(stat.S_IMODE(stamp.mode))
+        mode = stat.S_IFREG | permissions.apply_to(stat.S_IMODE(stamp.mode))
         stamp = with_changes(stamp, mode=mode, ctime_ns=self._now())
         self._files[snapshot.path] = (snapshot.data, stamp)
         method = "swap" if committed.report.method == "none" else committed.report.method
@@ -168,7 +168,7 @@ class MemoryFileSystem:
         return Committed(snapshot=now, report=with_changes(committed.report, method=method))
 
     def remove(self, snapshot: Snapshot, hooks: CommitHooks) -> Committed:
-        return self._committing(snapshot, hooks, lambda: self._delete(snapshot.path))
+        return self._commit(snapshot, hooks, lambda: self._delete(snapshot.path))
 
     def lock_path(self, path: str) -> AbstractContextManager[object]:
         return self._locks.of(path)
@@ -178,7 +178,7 @@ class MemoryFileSystem:
 
     # --- helpers ----------------------------------------------------------------------------------------------
 
-    def _committing(self, snapshot: Snapshot, hooks: CommitHooks, change: Callable[[], Committed]) -> Committed:
+    def _commit(self, snapshot: Snapshot, hooks: CommitHooks, change: Callable[[], Committed]) -> Committed:
         """Compare before and after the hook, which may wait, and then change."""
         with self.lock(snapshot.path):
             with self._guard:

@@ -66,7 +66,7 @@ def translate(error: OSError, path: str, *, is_creating: bool = False) -> FileOp
 
 
 @contextmanager
-def translating(path: str, *, is_creating: bool = False) -> Generator[None]:
+def translate_errors(path: str, *, is_creating: bool = False) -> Generator[None]:
     """Translate the OSErrors of the body, see `translate`."""
     try:
         yield
@@ -78,7 +78,7 @@ def translating(path: str, *, is_creating: bool = False) -> Generator[None]:
 def at_path(path: str) -> Generator[None]:
     """Translate the OSErrors of the body, which works on one of several files, and name that file in its failures."""
     try:
-        with translating(path):
+        with translate_errors(path):
             yield
     except FileOpsError as error:
         error.failed_path = error.failed_path or path

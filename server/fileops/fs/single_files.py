@@ -65,7 +65,7 @@ def _commit(
         hooks.before()
         for file in alone:
             with at_path(file.snapshot.path):
-                made.append((file, _written_under_another_name(fs, file, made) or _write(fs, file, _NoHooks())))
+                made.append((file, _match_other_name(fs, file, made) or _write(fs, file, _NoHooks())))
 
     def in_order(committed: Sequence[Committed]) -> tuple[Committed, ...]:
         outcomes = {file.snapshot.path: outcome for file, outcome in zip(together, committed, strict=True)}
@@ -105,9 +105,7 @@ def _inode_of(file: FilePlan) -> tuple[int, int] | None:
     return None if stamp is None or stamp.n_links < 2 else (stamp.dev, stamp.ino)
 
 
-def _written_under_another_name(
-    fs: FileSystem, file: FilePlan, made: Sequence[tuple[FilePlan, Committed]]
-) -> Committed | None:
+def _match_other_name(fs: FileSystem, file: FilePlan, made: Sequence[tuple[FilePlan, Committed]]) -> Committed | None:
     """Return the outcome for a further name of a file that was just written with this text; None for another file."""
     inode = _inode_of(file)
     if inode is None or file.removes or file.new_path is not None:

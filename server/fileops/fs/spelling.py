@@ -27,7 +27,7 @@ _OTHER_CASE = str.maketrans(
 _ignores_case: dict[int, tuple[bool, float]] = {}
 
 
-def spelled(path: str, fd: int) -> str:
+def spell(path: str, fd: int) -> str:
     """Return the path of the open file `fd` as its folders spell it.
 
     Args: path: absolute, without links. fd: of the file or folder there; O_PATH is enough.
@@ -51,7 +51,7 @@ def real_path(path: str) -> str:
     except OSError:
         return path
     try:
-        return spelled(path, fd)
+        return spell(path, fd)
     finally:
         descriptors.close(fd)
 

@@ -121,7 +121,7 @@ async def _problems_of_others(server: LanguageServer, paths: Iterable[str]) -> d
     with suppress(TimeoutError):  # later reports are not promised
         async with asyncio.timeout(OTHER_FILES_S):
             for path in paths:
-                if (problems := await server.refreshed_problems(path, OTHER_FILES_S)) is not None:
+                if (problems := await server.refresh_problems(path, OTHER_FILES_S)) is not None:
                     found[path] = problems
     return found
 

@@ -192,10 +192,10 @@ class LanguageServer:
 
     def _serve_requests(self) -> None:
         handlers: dict[str, Callable[..., object]] = {
-            types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS: self._published,
+            types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS: self._on_publish,
             types.WORKSPACE_CONFIGURATION: self._configuration,
-            types.CLIENT_REGISTER_CAPABILITY: self._registered,
-            types.PROGRESS: self._progressed,
+            types.CLIENT_REGISTER_CAPABILITY: self._on_register,
+            types.PROGRESS: self._on_progress,
             types.WORKSPACE_DIAGNOSTIC_REFRESH: self._refresh_wanted,
             types.WORKSPACE_WORKSPACE_FOLDERS: self._folders,
             types.WORKSPACE_APPLY_EDIT: _refuse_edit,
@@ -204,7 +204,7 @@ class LanguageServer:
         for method, handler in handlers.items():
             self._connection.client.feature(method)(partial(handler))  # pygls sets attributes, a method takes none
 
-    def _published(self, params: types.PublishDiagnosticsParams) -> None:
+    def _on_publish(self, params: types.PublishDiagnosticsParams) -> None:
         document = self._document_of(params.uri)
         if document is None or params.version not in {None, document.version}:
             return
@@ -229,13 +229,13 @@ class LanguageServer:
             value = cast("dict[str, Any]", value).get(key) if isinstance(value, dict) else None
         return value
 
-    def _registered(self, params: types.RegistrationParams) -> None:
+    def _on_register(self, params: types.RegistrationParams) -> None:
         for registration in params.registrations:
             if registration.method == types.TEXT_DOCUMENT_DIAGNOSTIC:
                 self._pull = types.DiagnosticOptions(inter_file_dependencies=True, workspace_diagnostics=False)
                 self._news.set()
 
-    def _progressed(self, params: types.ProgressParams) -> None:
+    def _on_progress(self, params: types.ProgressParams) -> None:
         value: Any = params.value
         kind = cast("dict[str, Any]", value).get("kind") if isinstance(value, dict) else getattr(value, "kind", None)
         (self._progress.discard if kind == "end" else self._progress.add)(params.token)
@@ -276,9 +276,9 @@ class LanguageServer:
     async def send_text(self, path: str, text: str) -> None:
         """Open the file with this text, or change it to this text. Raises: ServerEnded."""
         async with self._asking:  # a question must be answered about the text it was asked for
-            self._sent(path, text)
+            self._send_document(path, text)
 
-    def _sent(self, path: str, text: str) -> _Document:
+    def _send_document(self, path: str, text: str) -> _Document:
         self._connection.require_alive()
         self.used_at = time.monotonic()
         client, uri = self._connection.client, uri_of(path)
@@ -357,7 +357,7 @@ class LanguageServer:
         """Return whether it offers to format ranges."""
         return self._formats_lines
 
-    async def formatted(
+    async def format(
         self, path: str, text: str, ranges: Sequence[LineRange], timeout_s: float
     ) -> tuple[tuple[Replacement, ...], ...]:
         """Return what the server replaces in the text to format each of these ranges of lines.
@@ -368,9 +368,9 @@ class LanguageServer:
             known = self._documents.get(uri_of(path))
             was = None if known is None else (known.text, known.problems)
             news = {uri: document.has_news for uri, document in self._documents.items()}
-            document = self._sent(path, text)
+            document = self._send_document(path, text)
             try:
-                return tuple([await self._asked_to_format(document, lines, timeout_s) for lines in ranges])
+                return tuple([await self._ask_to_format(document, lines, timeout_s) for lines in ranges])
             finally:
                 self._take_back(path, was)
                 for uri, had_news in news.items():
@@ -385,15 +385,13 @@ class LanguageServer:
             self._close(uri_of(path))
             return
         text, problems = was
-        document = self._sent(path, text)
+        document = self._send_document(path, text)
         if self._pull is not None:
             document.problems = problems
         else:  # late reports on the question may come, so nothing counts until it is quiet
             document.previous = problems
 
-    async def _asked_to_format(
-        self, document: _Document, lines: LineRange, timeout_s: float
-    ) -> tuple[Replacement, ...]:
+    async def _ask_to_format(self, document: _Document, lines: LineRange, timeout_s: float) -> tuple[Replacement, ...]:
         first, last = lines
         end = document.text.split("\n")[last - 1]
         width, insert_spaces = indentation_of(document.text)
@@ -423,12 +421,12 @@ class LanguageServer:
     async def problems(self, path: str, text: str, timeout_s: float) -> tuple[Problem, ...]:
         """Return the settled problems of the file with this text. Raises: TimeoutError, ServerEnded."""
         async with self._asking:  # of two pulls for one document, some servers answer the first with an empty list
-            document = self._sent(path, text)
+            document = self._send_document(path, text)
             if document.problems is not None and not document.has_news:
                 return document.problems
-            return await self._settled(document, time.monotonic() + timeout_s)
+            return await self._wait_for_problems(document, time.monotonic() + timeout_s)
 
-    async def refreshed_problems(self, path: str, timeout_s: float) -> tuple[Problem, ...] | None:
+    async def refresh_problems(self, path: str, timeout_s: float) -> tuple[Problem, ...] | None:
         """Return the current problems of a file that may depend on a changed one.
 
         None if the file is not open, or its problems were never asked for.
@@ -443,20 +441,20 @@ class LanguageServer:
                 return document.problems if document.published is None else document.published
             if not self._pull.inter_file_dependencies:
                 return document.problems
-            return await self._settled(document, time.monotonic() + timeout_s)
+            return await self._wait_for_problems(document, time.monotonic() + timeout_s)
 
-    async def _settled(self, document: _Document, deadline: float) -> tuple[Problem, ...]:
+    async def _wait_for_problems(self, document: _Document, deadline: float) -> tuple[Problem, ...]:
         document.is_asked_about = True
         try:
-            found = None if self._pull is not None else await self._pushed(document, deadline)
+            found = None if self._pull is not None else await self._wait_for_push(document, deadline)
             if found is None:
-                found = await self._pulled(document, deadline)
+                found = await self._pull_problems(document, deadline)
             document.problems = found
             return found
         finally:
             document.is_asked_about = False
 
-    async def _pulled(self, document: _Document, deadline: float) -> tuple[Problem, ...]:
+    async def _pull_problems(self, document: _Document, deadline: float) -> tuple[Problem, ...]:
         params = types.DocumentDiagnosticParams(
             types.TextDocumentIdentifier(document.uri), identifier=None if self._pull is None else self._pull.identifier
         )
@@ -487,7 +485,7 @@ class LanguageServer:
             if document is not None and isinstance(related, types.FullDocumentDiagnosticReport):
                 document.problems, document.has_news = self._problems_of(document, related.items), False
 
-    async def _pushed(self, document: _Document, deadline: float) -> tuple[Problem, ...] | None:
+    async def _wait_for_push(self, document: _Document, deadline: float) -> tuple[Problem, ...] | None:
         """Return what was published once that has settled; None if the server wants to be asked after all."""
         while self._pull is None:
             self._connection.require_alive()

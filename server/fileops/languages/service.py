@@ -121,7 +121,7 @@ class LanguageServers:
 
         async def answer() -> None:
             try:
-                formatted.set_result(await self._formatted(places, path, text, ranges, timeout_s))
+                formatted.set_result(await self._format(places, path, text, ranges, timeout_s))
             finally:
                 if not formatted.done():  # the daemon is ending, or an error was logged
                     formatted.set_result(Formatted(not_formatted="the language servers have ended"))
@@ -182,9 +182,9 @@ class LanguageServers:
     def _begin(self, loop: asyncio.AbstractEventLoop, make: Callable[[], Coroutine[Any, Any, None]]) -> None:
         task = loop.create_task(make())
         self._tasks.add(task)
-        task.add_done_callback(self._ended)
+        task.add_done_callback(self._on_end)
 
-    def _ended(self, task: "asyncio.Task[None]") -> None:
+    def _on_end(self, task: "asyncio.Task[None]") -> None:
         self._tasks.discard(task)
         if not task.cancelled() and (fault := task.exception()) is not None:
             log.error("language servers", exc_info=fault)
@@ -211,7 +211,7 @@ class LanguageServers:
                 if data is not None and len(data) <= MAX_FILE_BYTES and not server.is_open(path):
                     await server.problems(path, text_of(data), GIVE_UP_S)
 
-    async def _formatted(
+    async def _format(
         self, places: Sequence[ServerPlace], path: str, text: str, ranges: Sequence[LineRange], timeout_s: float
     ) -> Formatted:
         if len(text.encode("utf-8", "surrogatepass")) > MAX_FILE_BYTES:
@@ -227,7 +227,7 @@ class LanguageServers:
                 async with asyncio.timeout(timeout_s), self._pool.server(place) as server:
                     if not server.formats_lines:
                         continue
-                    return Formatted(made=await server.formatted(path, text, ranges, timeout_s), server=name)
+                    return Formatted(made=await server.format(path, text, ranges, timeout_s), server=name)
             except ServerEnded as fault:
                 return Formatted(not_formatted=f"{name}: {fault}")
             except TimeoutError:

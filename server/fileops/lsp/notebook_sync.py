@@ -38,12 +38,12 @@ class NotebookSync:
 
         @server.feature(types.NOTEBOOK_DOCUMENT_DID_SAVE)
         def did_save(params: types.DidSaveNotebookDocumentParams) -> None:
-            self._documents.saved(NOTEBOOK + params.notebook_document.uri)
+            self._documents.did_save(NOTEBOOK + params.notebook_document.uri)
             self._on_change()
 
         @server.feature(types.NOTEBOOK_DOCUMENT_DID_CLOSE)
         def did_close(params: types.DidCloseNotebookDocumentParams) -> None:
-            self._documents.closed(NOTEBOOK + params.notebook_document.uri)
+            self._documents.did_close(NOTEBOOK + params.notebook_document.uri)
             self._on_opened()
 
         server.protocol.on_lost[types.NOTEBOOK_DOCUMENT_DID_OPEN] = self.lose_open
@@ -56,10 +56,10 @@ class NotebookSync:
             return
         texts = {document.uri: document for document in params.cell_text_documents}
         if any(cell.document not in texts for cell in notebook.cells):
-            self._opened_unknown(notebook.uri, path, "it has a cell without a text")
+            self._open_unknown(notebook.uri, path, "it has a cell without a text")
             return
-        cells = [_reported(cell, texts) for cell in notebook.cells]
-        self._documents.notebook_opened(NOTEBOOK + notebook.uri, path, notebook.version, cells)
+        cells = [_to_reported_cell(cell, texts) for cell in notebook.cells]
+        self._documents.did_open_notebook(NOTEBOOK + notebook.uri, path, notebook.version, cells)
         self._on_opened()
         self._on_change()
 
@@ -68,7 +68,7 @@ class NotebookSync:
         changes = list[NotebookChange]()
         if (cells := params.change.cells) is not None:
             changes += _changes_of(cells)
-        self._documents.notebook_changed(NOTEBOOK + notebook.uri, notebook.version, changes)
+        self._documents.did_change_notebook(NOTEBOOK + notebook.uri, notebook.version, changes)
         self._on_change()
 
     # --- what could not be decoded -----------------------------------------------------------------------------
@@ -77,10 +77,10 @@ class NotebookSync:
         uri = _uri_in(raw)
         path = None if uri is None else path_of(uri)
         if uri is not None and path is not None:
-            self._opened_unknown(uri, path, reason)
+            self._open_unknown(uri, path, reason)
 
-    def _opened_unknown(self, uri: str, path: str, reason: str) -> None:
-        self._documents.opened_unknown(
+    def _open_unknown(self, uri: str, path: str, reason: str) -> None:
+        self._documents.did_open_unknown(
             NOTEBOOK + uri, path, f"the editor opened it with a message that cannot be read ({reason})"
         )
 
@@ -96,9 +96,9 @@ def _changes_of(cells: types.NotebookDocumentCellChanges) -> list[NotebookChange
     if (structure := cells.structure) is not None:
         texts = {document.uri: document for document in structure.did_open or ()}
         array = structure.array
-        reported = tuple(_reported(cell, texts) for cell in array.cells or ())
+        reported = tuple(_to_reported_cell(cell, texts) for cell in array.cells or ())
         changes.append(CellsReplaced(start=array.start, delete_count=array.delete_count, cells=reported))
-    changes += [_reported(cell, {}) for cell in cells.data or ()]
+    changes += [_to_reported_cell(cell, {}) for cell in cells.data or ()]
     for text in cells.text_content or ():
         changed: Sequence[types.TextDocumentContentChangeEvent] = text.changes
         document = text.document
@@ -108,7 +108,7 @@ def _changes_of(cells: types.NotebookDocumentCellChanges) -> list[NotebookChange
     return changes
 
 
-def _reported(cell: types.NotebookCell, texts: Mapping[str, types.TextDocumentItem]) -> ReportedCell:
+def _to_reported_cell(cell: types.NotebookCell, texts: Mapping[str, types.TextDocumentItem]) -> ReportedCell:
     text = texts.get(cell.document)
     return ReportedCell(
         uri=cell.document,

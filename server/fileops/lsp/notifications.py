@@ -75,8 +75,8 @@ class NotificationQueue:
 
     def _send_due(self) -> None:
         if self._due and self._due[0].is_released:
-            self._send(self._taken_due())
+            self._send(self._take_due())
 
-    def _taken_due(self) -> Iterator[Event]:
+    def _take_due(self) -> Iterator[Event]:
         while self._due and self._due[0].is_released:
             yield self._due.popleft().event

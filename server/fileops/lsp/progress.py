@@ -40,7 +40,7 @@ class ProgressTokens:
         self._tasks: dict[Token, asyncio.Task[object]] = {}
 
     @contextmanager
-    def reporting(self, token: Token | None, method: str) -> Generator[Callable[[str], None] | None]:
+    def report(self, token: Token | None, method: str) -> Generator[Callable[[str], None] | None]:
         """Report the progress of the body.
 
         Yields a function that sends a message under the request's token, or None without a token.

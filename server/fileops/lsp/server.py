@@ -137,7 +137,7 @@ class LspServer(LanguageServer):
 
     def _try_sync(self, request: Request[Any], params: Params) -> object | None:
         service = self._ready()
-        with service.calls.measured(request.method, _session_of(params, service), InvalidParams) as call:
+        with service.calls.measure(request.method, _session_of(params, service), InvalidParams) as call:
             result = None if request.try_sync is None else request.try_sync(service, params)
             call.is_over = result is not None
         return result
@@ -148,8 +148,8 @@ class LspServer(LanguageServer):
             sentence = f"{program} has started this command, but only a person may do that. {_ELSEWHERE}"
             raise RequestRefused(RpcError(REQUEST_FAILED, sentence))
         with (
-            service.calls.measured(request.method, _session_of(params, service), InvalidParams),
-            self._progress.reporting(params.work_done_token, request.method) as say,
+            service.calls.measure(request.method, _session_of(params, service), InvalidParams),
+            self._progress.report(params.work_done_token, request.method) as say,
         ):
             return await request.handle(service, params, *([say] if request.streams_output else []))
 
@@ -210,7 +210,7 @@ class LspServer(LanguageServer):
         self, token: types.ProgressToken | None, method: str
     ) -> AbstractContextManager[Callable[[str], None] | None]:
         """See ProgressTokens.reporting."""
-        return self._progress.reporting(token, method)
+        return self._progress.report(token, method)
 
     def _context(self, decoded: DecodedOptions, events: EventSink, client_name: str | None) -> ClientContext:
         return ClientContext(

@@ -64,23 +64,26 @@ class DocumentSync:
         path = path_of(document.uri)
         if path is None:
             return
-        self._documents.opened(document.uri, path, document.version, document.text)
+        self._documents.did_open(document.uri, path, document.version, document.text)
         self._on_opened()
         self.classify_soon()
 
     def did_change(self, params: types.DidChangeTextDocumentParams) -> None:
         document = params.text_document
         changes = [change_of(change) for change in params.content_changes]
-        if not self._documents.changed(document.uri, document.version, changes) and path_of(document.uri) is not None:
+        if (
+            not self._documents.did_change(document.uri, document.version, changes)
+            and path_of(document.uri) is not None
+        ):
             log.warning("a change of a document that is not open was ignored")
         self.classify_soon()
 
     def did_save(self, params: types.DidSaveTextDocumentParams) -> None:
-        self._documents.saved(params.text_document.uri)
+        self._documents.did_save(params.text_document.uri)
         self.classify_soon()
 
     def did_close(self, params: types.DidCloseTextDocumentParams) -> None:
-        self._documents.closed(params.text_document.uri)
+        self._documents.did_close(params.text_document.uri)
         self._on_opened()
 
     # --- what could not be decoded -----------------------------------------------------------------------------
@@ -90,7 +93,7 @@ class DocumentSync:
         uri = _uri_in(raw)
         path = None if uri is None else path_of(uri)
         if uri is not None and path is not None:
-            self._documents.opened_unknown(
+            self._documents.did_open_unknown(
                 uri, path, f"the editor opened it with a message that cannot be read ({reason})"
             )
 
@@ -133,7 +136,7 @@ def ignore_documents(server: "LspServer") -> None:
     """Ignore an agent's documents, with one warning: their text would count as a person's unsaved text."""
     is_first = True
 
-    def ignored(_params: object, _reason: str) -> None:
+    def ignore(_params: object, _reason: str) -> None:
         nonlocal is_first
         if is_first:
             server.client.warn("documents of an agent are ignored; attach with the role editor to open documents")
@@ -149,7 +152,7 @@ def ignore_documents(server: "LspServer") -> None:
         types.NOTEBOOK_DOCUMENT_DID_SAVE,
         types.NOTEBOOK_DOCUMENT_DID_CLOSE,
     ):
-        server.protocol.on_lost[method] = ignored
+        server.protocol.on_lost[method] = ignore
 
 
 def _uri_in(raw: object) -> str | None:

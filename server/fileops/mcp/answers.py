@@ -11,17 +11,17 @@ _CAPABILITIES: JsonObject = {"tools": {}}
 _SERVER_INFO: JsonObject = {"name": protocol.SERVER_NAME, "version": __version__}
 
 
-def initialized(wanted_version: str, notice: str | None, *, has_undo: bool) -> JsonObject:
+def answer_initialize(wanted_version: str, notice: str | None, *, has_undo: bool) -> JsonObject:
     """Return the result of `initialize`, which begins the legacy era. Args: notice: see McpServer."""
     return {
-        "protocolVersion": protocol.negotiated_version(wanted_version),
+        "protocolVersion": protocol.negotiate_version(wanted_version),
         "capabilities": _CAPABILITIES,
         "serverInfo": _SERVER_INFO,
         "instructions": _instructions(notice, has_undo=has_undo),
     }
 
 
-def discovered(notice: str | None, *, has_undo: bool) -> JsonObject:
+def answer_discover(notice: str | None, *, has_undo: bool) -> JsonObject:
     """Return the result of `server/discover`, in the modern era. Args: notice: see McpServer."""
     return {
         **CACHEABLE,

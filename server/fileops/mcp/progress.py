@@ -37,7 +37,7 @@ class Progress:
 
 
 @asynccontextmanager
-async def reported(notify: Callable[[str, object], None], token: object) -> AsyncGenerator[Progress | None]:
+async def report(notify: Callable[[str, object], None], token: object) -> AsyncGenerator[Progress | None]:
     """Report while the body runs; None without a token."""
     if not isinstance(token, str | int) or isinstance(token, bool):
         yield None

@@ -97,7 +97,7 @@ class Peer(Struct, frozen=True, kw_only=True):
         return not self.is_modern and isinstance(self.capabilities.get("roots"), dict)
 
 
-def negotiated_version(wanted: str) -> str:
+def negotiate_version(wanted: str) -> str:
     """Return the version with which to answer `initialize`."""
     if wanted in LEGACY_VERSIONS:
         return wanted

@@ -50,7 +50,7 @@ class ClientRoots:
         self._finding: asyncio.Future[None] | None = None
         self._finding_again: asyncio.Task[None] | None = None
 
-    async def known(self, *, asks: bool) -> None:
+    async def wait_until_known(self, *, asks: bool) -> None:
         """Wait until the roots are known. Callers continue in the order in which they came.
 
         Args: asks: see `find`.

@@ -28,7 +28,7 @@ from fileops.mcp.forms import input_required
 from fileops.mcp.host_limits import HostLimits
 from fileops.mcp.host_sessions import HostSessions, turn_of
 from fileops.mcp.options import McpOptions
-from fileops.mcp.progress import Progress, reported
+from fileops.mcp.progress import Progress, report
 from fileops.mcp.protocol import CallParams, JsonObject, Peer
 from fileops.mcp.request_state import StateSeal, digest_of_call
 from fileops.mcp.roots import ClientRoots, fixed_roots
@@ -39,7 +39,7 @@ from fileops.mcp.tools import (
     ReadArguments,
     Tool,
     ToolCall,
-    failed,
+    answer_failure,
     path_of,
     tool_list,
 )
@@ -185,13 +185,13 @@ class McpServer:
         host = None if checked.client_info is None else checked.client_info.name
         self.names.note_host(host)
         self._client = Peer(is_modern=False, capabilities=checked.capabilities, host=host)
-        return answers.initialized(checked.protocol_version, self._notice, has_undo="Undo" in self._tools)
+        return answers.answer_initialize(checked.protocol_version, self._notice, has_undo="Undo" in self._tools)
 
     def _modern_answer(self, method: str) -> JsonObject:
         if method == protocol.TOOLS_LIST:
             return {**answers.CACHEABLE, "tools": self._tool_list()}
         if method == protocol.DISCOVER:
-            return answers.discovered(self._notice, has_undo="Undo" in self._tools)
+            return answers.answer_discover(self._notice, has_undo="Undo" in self._tools)
         raise RequestRefused(errors.method_not_found(method))
 
     def _tool_list(self) -> list[JsonObject]:
@@ -211,7 +211,7 @@ class McpServer:
         session = self.names.session_of(meta)
         if (turn_id := turn_of(meta)) is not None:
             await self.service.work.begin_turn(session, turn_id)
-        async with reported(self.connection.notify, meta.get("progressToken")) as progress:
+        async with report(self.connection.notify, meta.get("progressToken")) as progress:
             self._approver.begin(self._dialogue(peer, params, session, progress), progress)
             result = await self._result(tool, params, session)
         return {**result, "resultType": "complete"} if peer.is_modern and "resultType" not in result else result
@@ -219,7 +219,7 @@ class McpServer:
     async def _result(self, tool: Tool, params: CallParams, session: SessionName) -> JsonObject:
         try:
             arguments = tool.parse(params.arguments)
-            with self.service.calls.measured(tool.method, session, InvalidParams):
+            with self.service.calls.measure(tool.method, session, InvalidParams):
                 return await self._run_or_ask(tool, arguments, params, session)
         except InvalidParams as fault:  # the request itself checks that keys fit together
             return results.failed_result(errors.invalid_params(fault).message, "invalid_params")
@@ -230,7 +230,7 @@ class McpServer:
         try:
             return await self._run(tool, arguments, session)
         except InputRequired as question:
-            call = _bound_to(session, params)
+            call = _digest_of(session, params)
             state = self._seal.seal(call, question.asked)
             log.info("a person is asked about the tool use %r", (params.meta or {}).get("claudecode/toolUseId"))
             return input_required(question.question, self.names.host, state)
@@ -238,20 +238,20 @@ class McpServer:
     async def _run(self, tool: Tool, arguments: Arguments, session: SessionName) -> JsonObject:
         path = path_of(arguments)
         if not tool.is_read or self._options.chosen.confine == "all":
-            await self._roots.known(asks=self._asks_roots)
+            await self._roots.wait_until_known(asks=self._asks_roots)
             if not self._roots.folders:
-                refused = failed(arguments, OutsideRoots(path=path or ""), session)
+                refused = answer_failure(arguments, OutsideRoots(path=path or ""), session)
                 return results.tool_result(refused.result, None, path, [texts.outside_roots(())])
         max_output_bytes = self._limits.max_read_bytes(self.names.host)
         call = ToolCall(arguments=arguments, session=session, max_output_bytes=max_output_bytes)
         try:
             answer = await tool.run(self.service, call)
         except FileOpsError as error:  # the approver's: the file is no longer the one that was asked about
-            answer = failed(arguments, error, session)
+            answer = answer_failure(arguments, error, session)
         has_notices = self._options.notices == "on"
         output = self._lean_output(answer, tells_others=has_notices) if self._options.is_lean else None
         output = self._answer_repeated_read(answer, arguments) or output
-        is_brief = output is not None and (answer.is_rebased or _shown_of(answer) is not None)
+        is_brief = output is not None and (answer.is_rebased or _find_shown(answer) is not None)
         additions = await additions_to(self.service, answer, has_notices=has_notices, is_brief=is_brief)
         rewound = self.service.history.take_notices(answer.session) if has_notices else []
         more = self._more(answer, additions, rewound)
@@ -289,7 +289,7 @@ class McpServer:
         more = [results.shown_change(result, self._roots.folders)] if shows else []
         more += [texts.applied_after_cancel(file) for file in self.service.files.take_unanswered(answer.session)]
         problems, reported = additions.problems, additions.reported
-        shown, about = _shown_of(answer), additions.notices.about
+        shown, about = _find_shown(answer), additions.notices.about
         if additions.is_brief and shown is not None and about is not None:
             reported.insert(0, lean.changed_text(about, shown.ranges))
         more += additions.suggestions.texts([*problems, *reported])
@@ -306,7 +306,7 @@ class McpServer:
         if not peer.can_elicit:
             return None
         if peer.is_modern:
-            call = _bound_to(session, params)
+            call = _digest_of(session, params)
             return modern_dialogue(self._seal, call, params.request_state, params.input_responses, self.names.host)
         on_wait = (lambda: None) if progress is None else progress.wait_for_person
         return LegacyDialogue(self._ask_person, self.names.host, on_wait)
@@ -325,7 +325,7 @@ class McpServer:
         self.connection.cancel(msg_id, is_answered=False)
 
 
-def _shown_of(answer: ToolAnswer) -> ShownLines | None:
+def _find_shown(answer: ToolAnswer) -> ShownLines | None:
     """Return the lines that the answer to a refused edit shows."""
     outcome = answer.outcome
     if not isinstance(outcome, EditResult) or not answer.is_outdated or outcome.suggestions is None:
@@ -333,5 +333,5 @@ def _shown_of(answer: ToolAnswer) -> ShownLines | None:
     return outcome.suggestions.shown
 
 
-def _bound_to(session: SessionName, params: CallParams) -> str:
+def _digest_of(session: SessionName, params: CallParams) -> str:
     return digest_of_call(session, params.name, params.arguments)

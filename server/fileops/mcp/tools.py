@@ -334,7 +334,7 @@ async def _undo(service: "FileOps", call: ToolCall) -> ToolAnswer:
     if path is None:
         return await tools.undo(service, UndoParams(session_id=session))
     if not path.startswith("/"):
-        return failed(arguments, NotAbsolute(path=path), session)
+        return answer_failure(arguments, NotAbsolute(path=path), session)
     edits = await service.history.edits(HistoryRequest(file_path=path, session_id=session))
     edit_id = next((edit.edit_id for edit in edits if edit.undone_by is None and not edit.undoes), None)
     if edit_id is None:  # the service says so
@@ -435,7 +435,7 @@ def path_of(arguments: Arguments) -> str | None:
     return None if isinstance(arguments, ApplyChangesArguments | ApplyPatchArguments) else arguments.file_path
 
 
-def failed(arguments: Arguments, error: FileOpsError, session: SessionName) -> ToolAnswer:
+def answer_failure(arguments: Arguments, error: FileOpsError, session: SessionName) -> ToolAnswer:
     """Return the answer to a call that did not reach the service, or did not finish there."""
     path = path_of(arguments) or ""
     output = failure_text(error, _FAILED_TOOLS.get(type(arguments), "edit"), path)
@@ -474,15 +474,15 @@ def tool_list(names: tuple[str, ...]) -> list[JsonObject]:
 
     No tool has an `outputSchema`, because hosts then drop the text.
     """
-    ordered = [_listed(tool.name, tool.description, tool.input_schema) for tool in tool_definitions()]
-    further = [_listed(name, *texts) for name, texts in _FURTHER_TEXTS.items()]
+    ordered = [_describe_tool(tool.name, tool.description, tool.input_schema) for tool in tool_definitions()]
+    further = [_describe_tool(name, *texts) for name, texts in _FURTHER_TEXTS.items()]
     return [tool for tool in (*ordered, *further) if tool["name"] in names]
 
 
 _READS = ("Read", "NotebookRead")
 
 
-def _listed(name: str, description: str, input_schema: JsonObject) -> JsonObject:
+def _describe_tool(name: str, description: str, input_schema: JsonObject) -> JsonObject:
     is_read = name in _READS
     annotations: JsonObject = (
         {"readOnlyHint": True}

@@ -183,7 +183,7 @@ class Permissions(Struct, frozen=True):
     mode: int | None = None
     becomes_executable: bool = False
 
-    def applied_to(self, mode: int) -> int:
+    def apply_to(self, mode: int) -> int:
         """Return the permission bits of the file, which has `mode` otherwise."""
         if self.mode is not None:
             return self.mode

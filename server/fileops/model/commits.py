@@ -59,11 +59,11 @@ class Commit(Struct, frozen=True, kw_only=True):
             yield self
             return
         is_rename = not self.is_undo
-        yield replace(self, after=_missing(old), moved_to=new if is_rename else None)
-        yield replace(self, before=_missing(new), moved_from=old if is_rename else None)
+        yield replace(self, after=_make_missing(old), moved_to=new if is_rename else None)
+        yield replace(self, before=_make_missing(new), moved_from=old if is_rename else None)
 
 
-def _missing(path: str) -> Snapshot:
+def _make_missing(path: str) -> Snapshot:
     return Snapshot(path=path, stamp=None, data=b"", taken_ns=0)
 
 

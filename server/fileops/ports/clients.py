@@ -49,23 +49,23 @@ class EventSink(Protocol):
 class DocumentSink(Protocol):
     """Takes what a client says about its open documents: on the event loop, in order."""
 
-    def opened(self, uri: str, path: str, version: int, text: str) -> None:
+    def did_open(self, uri: str, path: str, version: int, text: str) -> None:
         """The document at this absolute path is open with this text, even if it was already open."""
         ...
 
-    def opened_unknown(self, uri: str, path: str, reason: str) -> None:
+    def did_open_unknown(self, uri: str, path: str, reason: str) -> None:
         """The document is open with a text that could not be decoded."""
         ...
 
-    def changed(self, uri: str, version: int, changes: Sequence[DocumentChange]) -> bool:
+    def did_change(self, uri: str, version: int, changes: Sequence[DocumentChange]) -> bool:
         """The document's text has changed. Return False if no such document is open."""
         ...
 
-    def notebook_opened(self, uri: str, path: str, version: int, cells: Sequence[ReportedCell]) -> None:
+    def did_open_notebook(self, uri: str, path: str, version: int, cells: Sequence[ReportedCell]) -> None:
         """The notebook at this absolute path is open with these cells, which all have a type, a text and a version."""
         ...
 
-    def notebook_changed(self, uri: str, version: int, changes: Sequence[NotebookChange]) -> bool:
+    def did_change_notebook(self, uri: str, version: int, changes: Sequence[NotebookChange]) -> bool:
         """The notebook's cells have changed. Return False if no such notebook is open."""
         ...
 
@@ -73,9 +73,9 @@ class DocumentSink(Protocol):
         """A message about this document could not be decoded; None: it may have been about any document."""
         ...
 
-    def saved(self, uri: str) -> None: ...
+    def did_save(self, uri: str) -> None: ...
 
-    def closed(self, uri: str) -> None: ...
+    def did_close(self, uri: str) -> None: ...
 
     @property
     def has_unclassified(self) -> bool:

@@ -59,7 +59,7 @@ def _loads_slowly(data: bytes) -> object:
         n_out_of_range += 1
         return OUT_OF_RANGE
 
-    def bounded(text: str) -> object:
+    def bound_int(text: str) -> object:
         nonlocal n_out_of_range
         if len(text) <= MAX_DIGITS:
             return int(text)
@@ -67,7 +67,9 @@ def _loads_slowly(data: bytes) -> object:
         return OUT_OF_RANGE
 
     try:
-        value = json.loads(data.decode("utf-8"), parse_constant=_refuse_constant, parse_float=finite, parse_int=bounded)
+        value = json.loads(
+            data.decode("utf-8"), parse_constant=_refuse_constant, parse_float=finite, parse_int=bound_int
+        )
     except RecursionError:
         raise NotJson("nested too deeply") from None
     except UnicodeDecodeError as error:

@@ -90,7 +90,7 @@ class OutgoingRequests:
         if reply is None or reply.done():
             log.debug("a reply to no open request")
         elif (error := message.get("error")) is not None:
-            reply.set_exception(_refused(error))
+            reply.set_exception(_to_refusal(error))
         elif "result" in message:
             reply.set_result(message["result"])
         else:
@@ -104,7 +104,7 @@ class OutgoingRequests:
                 reply.set_exception(ClientGone())
 
 
-def _refused(error: object) -> ClientRefused:
+def _to_refusal(error: object) -> ClientRefused:
     if not isinstance(error, dict):
         return ClientRefused("the reply's error is not an object")
     fields = cast("dict[str, object]", error)

@@ -175,13 +175,13 @@ class MessageReader:
             pause = self._take(frame)
             if pause is not None:
                 self._pause = self._loop.create_task(pause)
-                self._pause.add_done_callback(self._paused)
+                self._pause.add_done_callback(self._on_paused)
                 return
             if not self._is_settled():
                 break
         self._loop.call_soon(self._pump)
 
-    def _paused(self, pause: "asyncio.Task[None]") -> None:
+    def _on_paused(self, pause: "asyncio.Task[None]") -> None:
         self._pause = None
         if not pause.cancelled() and (fault := pause.exception()) is not None:
             log.error("a message could not be handled", exc_info=fault)

@@ -43,7 +43,7 @@ class FrameWriter:
         self._on_unread = on_unread
         self._monotonic = monotonic
         self._taken_at = monotonic()
-        self._unblocked = _unblocked(fd)
+        self._unblocked = _unblock(fd)
         try:
             self._fd = os.dup(fd)  # the thread's own: the caller may close `fd` while the thread still writes
         except OSError:
@@ -230,7 +230,7 @@ class _Socket:
         self._peer.close()
 
 
-def _unblocked(fd: int) -> _Pipe | _Socket | None:
+def _unblock(fd: int) -> _Pipe | _Socket | None:
     """Return a way to write without waiting; None if there is none."""
     kind = stat.S_IFMT(os.fstat(fd).st_mode)
     if kind == stat.S_IFSOCK:

@@ -99,7 +99,7 @@ def definitions(table: Iterable[Message]) -> Json:
     shapes = [shape for message in table for shape in (message.params, *_alternatives(message), message.details)]
     listed = [shape for shape in (*shapes, *REFINED.values(), *_ARGUMENTS, *_BODIES) if shape is not None]
     _, components = msgspec.json.schema_components(listed, schema_hook=_any, ref_template=REF)
-    for shape in _declared_in(listed):
+    for shape in _find_declared(listed):
         _describe(components[shape.__name__], shape)
     defs = {PUBLIC_NAMES.get(name, name): _rename(schema) for name, schema in components.items()}
     for (name, key), shape in REFINED.items():
@@ -210,7 +210,7 @@ def _describe(schema: Json, shape: type) -> None:
         schema["properties"][key] = {**schema["properties"][key], "description": text}
 
 
-def _declared_in(shapes: Iterable[Any]) -> set[type]:
+def _find_declared(shapes: Iterable[Any]) -> set[type]:
     """Return the Structs and TypedDicts to which these types refer."""
     found: set[type] = set()
     waiting: list[Any] = list(msgspec.inspect.multi_type_info(shapes))

@@ -63,10 +63,10 @@ _RESULTS_LOADED_LATER = {"StatsResult": StatsResult}  # their annotations are st
 
 
 def messages() -> tuple[Message, ...]:
-    return (*_standard_of_client(), *map(_served, REQUESTS), *_standard_of_server(), *_questions(), *_events())
+    return (*_standard_of_client(), *map(_to_message, REQUESTS), *_standard_of_server(), *_questions(), *_events())
 
 
-def _served(request: Request[Any]) -> Message:
+def _to_message(request: Request[Any]) -> Message:
     result = request.handle.__annotations__["return"]
     return Message(
         method=request.method,

@@ -282,7 +282,7 @@ class SetPlanner(Struct, frozen=True, kw_only=True):
         return replace(problem, error=suggested.error, suggestions=suggested.suggestions)
 
     def _plan(self, request: ChangeSetRequest, change: FileChange, roots: Roots | None, token: CancelToken) -> SetFile:
-        """Raises: as `EditOperation.planned`, AlreadyExists."""
+        """Raises: as `EditOperation.plan`, AlreadyExists."""
         match change:
             case EditFile() if not (change.edits or change.hunks or change.cells):  # only the executable bit changes
                 return SetFile(

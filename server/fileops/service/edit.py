@@ -257,7 +257,7 @@ class EditOperation(Struct, frozen=True, kw_only=True):
 
     def _replan(self, request: EditRequest, snapshot: Snapshot, base: Base, token: CancelToken) -> Plan:
         """Raises: ModifiedExternally, Stale, Cancelled."""
-        changed_by = self.freshness.changed_by(request.session_id, snapshot)
+        changed_by = self.freshness.find_changer(request.session_id, snapshot)
         shown = base.shown or b""  # of a notebook, it need not be kept: its cells are known by digests
         if request.cells:
             outcome = self._replan_cells(request, snapshot, base, token)
@@ -388,7 +388,7 @@ class EditOperation(Struct, frozen=True, kw_only=True):
 
     def _plan_cells(self, request: EditRequest, snapshot: Snapshot, token: CancelToken) -> Plan:
         """Raises: what `plan_notebook` raises."""
-        known = self.freshness.known_cells(request.session_id, snapshot.path)
+        known = self.freshness.find_known_cells(request.session_id, snapshot.path)
         return plan_notebook(
             snapshot,
             request.cells,
@@ -516,7 +516,7 @@ class EditOperation(Struct, frozen=True, kw_only=True):
         shown = asked.snapshot.data if asked.rebased is None else asked.rebased.shown
         is_tracked = self.freshness.is_tracked(request.session_id, snapshot.path)
         return Rebased(
-            changed_by=self.freshness.changed_by(request.session_id, snapshot) if is_tracked else "external",
+            changed_by=self.freshness.find_changer(request.session_id, snapshot) if is_tracked else "external",
             ranges=foreign_ranges(shown, snapshot.data),
             diff=diff_between(shown, snapshot.data, request.file_path),
             shown=shown,

@@ -50,7 +50,7 @@ from fileops.service.reading.read import ReadOperation
 from fileops.service.session_files import SessionFiles, read_unshown
 from fileops.service.sessions import OpenSession
 from fileops.service.workspace import Workspace
-from fileops.telemetry.calls import Calls, excluded, note_outcome
+from fileops.telemetry.calls import Calls, exclude_wait, note_outcome
 from fileops.telemetry.stats import Statistics
 
 if TYPE_CHECKING:
@@ -384,7 +384,7 @@ class FileOps:
     async def _corrected(self, request: EditRequest, unmatched: NeedsCorrection) -> EditRequest | None:
         """Return the request with the strings that the client's model proposes; None if it proposes none."""
         corrector = self._client.corrector
-        with excluded():
+        with exclude_wait():
             proposal = None if corrector is None else await corrector.correct(unmatched.question)
         return None if proposal is None else with_proposal(request, unmatched.error, proposal)
 
@@ -395,7 +395,7 @@ class FileOps:
     async def tracked(self, session_id: SessionName) -> tuple[TrackedFile, ...]:
         """Return what the session has read, with its current state, in the order of first reading."""
         return await self._workers.run(
-            CancelToken(), lambda: self._workspace.freshness.tracked(session_id, self._is_hidden)
+            CancelToken(), lambda: self._workspace.freshness.list_tracked(session_id, self._is_hidden)
         )
 
     async def note_views(self, session_id: SessionName, file_paths: Sequence[str], output: str) -> None:

@@ -142,7 +142,7 @@ class SessionFiles(Struct, frozen=True, kw_only=True):
         noted = self.activity.files(session_id)
 
         def look() -> list[SessionFile]:
-            tracked = {self._canonical(file.file_path): file for file in self.freshness.tracked(session_id)}
+            tracked = {self._canonical(file.file_path): file for file in self.freshness.list_tracked(session_id)}
             files: dict[str, SessionFile] = {}
             for one in noted:
                 path = self._canonical(one.file_path)

@@ -134,7 +134,7 @@ class Calls:
     def __init__(self, sinks: Iterable[Sink]) -> None:
         self._sinks = tuple(sinks)
 
-    def measured(self, method: str, session_id: SessionName, refusals: type[Exception]) -> CallTimer:
+    def measure(self, method: str, session_id: SessionName, refusals: type[Exception]) -> CallTimer:
         """Return a timer around the handling of a request. refusals: what is raised if its params are invalid."""
         return CallTimer(method, session_id, refusals, self._sinks)
 
@@ -157,7 +157,7 @@ def note_outcome(outcome: ReadResult | EditResult | UndoResult | ChangeSetResult
 
 
 @contextmanager
-def excluded() -> Generator[None]:
+def exclude_wait() -> Generator[None]:
     """Exclude a question to the client from the duration of the current call."""
     began_ns = time.perf_counter_ns()
     try:

@@ -40,7 +40,7 @@ class Board:
 
     # --- what is there ---------------------------------------------------------------------------------------------
 
-    def ordered(self) -> list[Review]:
+    def sort(self) -> list[Review]:
         """Returns all reviews, sorted by when their session first asked, then by file, then by time."""
         first: dict[str, float] = {}
         for review in self._reviews.values():
@@ -56,19 +56,19 @@ class Board:
 
     def entries(self) -> list[BoardRow]:
         """Returns the rows in the order of the reviews."""
-        return [BoardRow(review, file) for review in self.ordered() for file in files_of(review)]
+        return [BoardRow(review, file) for review in self.sort() for file in files_of(review)]
 
     def sessions(self) -> Iterator[tuple[str, list[Review]]]:
         """Returns the label of each session with its reviews."""
         grouped: dict[str, list[Review]] = {}
-        for review in self.ordered():
+        for review in self.sort():
             grouped.setdefault(review.session.session_id, []).append(review)
         for reviews in grouped.values():
             yield reviews[0].session.label, reviews
 
     def of_file(self, file_path: str) -> list[Review]:
         """Returns the reviews that are about this file alone."""
-        return [review for review in self.ordered() if not review.files and review.file_path == file_path]
+        return [review for review in self.sort() if not review.files and review.file_path == file_path]
 
     def get(self, review_id: str) -> Review | None:
         return self._reviews.get(review_id)
@@ -169,37 +169,37 @@ class Board:
 
     # --- changes ---------------------------------------------------------------------------------------------------
 
-    def dropped(self, entry: BoardRow) -> frozenset[str]:
+    def find_dropped(self, entry: BoardRow) -> frozenset[str]:
         """Returns the changes of a file that the person does not want."""
         if entry.key in self._left_out:
             return frozenset(change.id for change in entry.file.changes)
         return self._dropped.get(entry.key, frozenset())
 
-    def kept(self, entry: BoardRow) -> list[str]:
-        dropped = self.dropped(entry)
+    def find_kept(self, entry: BoardRow) -> list[str]:
+        dropped = self.find_dropped(entry)
         return [change.id for change in entry.file.changes if change.id not in dropped]
 
     def is_left_out(self, entry: BoardRow) -> bool:
         """Whether a file of a change set would stay as it is if the set were accepted now."""
-        return entry.key in self._left_out or bool(entry.file.changes and not self.kept(entry))
+        return entry.key in self._left_out or bool(entry.file.changes and not self.find_kept(entry))
 
     def has_something(self, review: Review) -> bool:
         """Whether a review has anything left to accept."""
         entries = [BoardRow(review, file) for file in files_of(review)]
         if review.files:
             return not all(self.is_left_out(entry) for entry in entries)
-        return any(self.kept(entry) for entry in entries)
+        return any(self.find_kept(entry) for entry in entries)
 
     def is_whole(self, review: Review) -> bool:
         """Whether nothing of a review is dropped."""
         entries = [BoardRow(review, file) for file in files_of(review)]
-        return not any(self.dropped(entry) or entry.key in self._left_out for entry in entries)
+        return not any(self.find_dropped(entry) or entry.key in self._left_out for entry in entries)
 
     def toggle(self) -> None:
         """Drop the change under the cursor, or take it back."""
         entry, change = self.entry, self.change
         if entry is not None and change is not None:
-            dropped = self.dropped(entry)
+            dropped = self.find_dropped(entry)
             self._left_out.discard(entry.key)
             self._dropped[entry.key] = dropped ^ {change.id}
 

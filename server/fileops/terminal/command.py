@@ -20,7 +20,7 @@ from fileops.terminal.connection import (
     MISUSED,
     UNREACHABLE,
     CommandClient,
-    finished,
+    finish,
     reason_of,
 )
 from fileops.terminal.decisions import why_left
@@ -36,30 +36,30 @@ def main(options: argparse.Namespace) -> int:
     try:
         folder = os.getcwd()
     except FileNotFoundError:
-        return _failed(FOLDER_IS_GONE, FAILED)
+        return _fail(FOLDER_IS_GONE, FAILED)
     try:
         if options.review_command is not None:
             return _decide(options, folder)
         if options.list or options.json:
             return _print_list(options, folder)
     except Misused as fault:
-        return _failed(str(fault), MISUSED)
+        return _fail(str(fault), MISUSED)
     except ResponseError as fault:
-        return _failed(reason_of(fault), FAILED)
+        return _fail(reason_of(fault), FAILED)
     except UNREACHABLE as fault:
-        return _failed(f"The shared daemon cannot be reached: {fault}", FAILED)
+        return _fail(f"The shared daemon cannot be reached: {fault}", FAILED)
     return _show(options, folder)
 
 
 def _show(options: argparse.Namespace, folder: str) -> int:
     if not (sys.stdin.isatty() and sys.stderr.isatty()):  # Textual draws on stderr
-        return _failed("The full screen needs a terminal. `fileops-server review --list` prints what waits.", MISUSED)
+        return _fail("The full screen needs a terminal. `fileops-server review --list` prints what waits.", MISUSED)
     try:
         from fileops.terminal.screen import run
     except ModuleNotFoundError as missing:
         if (missing.name or "").partition(".")[0] != "textual":
             raise
-        return _failed(
+        return _fail(
             "The full screen needs Textual, which is not installed. In the folder of fileops-server, run: "
             f"{sys.executable} -m pip install '.[review]'\n"
             "Without it: `fileops-server review --list`, `review accept ID`, `review reject ID`.",
@@ -75,7 +75,7 @@ def _print_list(options: argparse.Namespace, folder: str) -> int:
     if not is_served(find_address(options.socket, os.environ)):
         return _no_daemon()
     with CommandClient(options.socket, folder) as client:
-        reviews = finished(client.reviews(include_texts=False))
+        reviews = finish(client.reviews(include_texts=False))
     if options.json:
         text = json_text({"reviews": reviews})
     else:
@@ -103,10 +103,10 @@ def _decide(options: argparse.Namespace, folder: str) -> int:
     if not is_served(find_address(options.socket, os.environ)):
         return _no_daemon()
     with CommandClient(options.socket, folder if options.all else "/") as client:
-        return finished(_decided(client, options, folder))
+        return finish(_send_decision(client, options, folder))
 
 
-async def _decided(client: CommandClient, options: argparse.Namespace, folder: str) -> int:
+async def _send_decision(client: CommandClient, options: argparse.Namespace, folder: str) -> int:
     """Raises: Misused, UNREACHABLE."""
     reviews = {review.review_id: review for review in await client.reviews(include_texts=False)}
     named = (_full_id(given, reviews) for given in options.ids)
@@ -152,9 +152,9 @@ def _full_id(given: str, reviews: Iterable[str]) -> str:
 
 
 def _no_daemon() -> int:
-    return _failed("No shared daemon is running, so nothing waits.", FAILED)
+    return _fail("No shared daemon is running, so nothing waits.", FAILED)
 
 
-def _failed(sentence: str, status: int) -> int:
+def _fail(sentence: str, status: int) -> int:
     sys.stderr.write(f"fileops-server review: {sentence}\n")
     return status

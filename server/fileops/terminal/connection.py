@@ -41,7 +41,7 @@ UNREACHABLE = (ServerMissing, AddressRefused, AttachRefused, NotAttached, Connec
 T = TypeVar("T")
 
 
-def finished(work: Coroutine[Any, Any, T]) -> T:
+def finish(work: Coroutine[Any, Any, T]) -> T:
     """Run a coroutine that waits for a CommandClient alone, and return its result."""
     try:
         work.send(None)
@@ -55,7 +55,7 @@ class CommandClient(FileRequests, SessionRequests, HistoryRequests, RecordReques
     """An editor without documents, for one command: it sends a request and blocks until the answer.
 
     It has the typed methods of FileOpsClient. asyncio, which that needs for events, takes longer to import than most
-    commands do. Its methods are coroutines, as those are, but never wait for an event loop: see `finished`.
+    commands do. Its methods are coroutines, as those are, but never wait for an event loop: see `finish`.
     """
 
     def __init__(self, socket_path: str | None, folder: str) -> None:
@@ -117,7 +117,7 @@ class CommandClient(FileRequests, SessionRequests, HistoryRequests, RecordReques
         self._send({"id": request_id, "method": method, "params": params})
         try:
             while True:
-                message = self._received(deadline)
+                message = self._receive(deadline)
                 if "method" in message:
                     self._refuse(message)
                 elif message.get("id") == request_id:
@@ -146,7 +146,7 @@ class CommandClient(FileRequests, SessionRequests, HistoryRequests, RecordReques
             if not is_last:
                 raise ConnectionLost("the daemon has closed the connection") from None
 
-    def _received(self, deadline: float | None) -> dict[str, Any]:
+    def _receive(self, deadline: float | None) -> dict[str, Any]:
         """Raises: ConnectionLost, TimeoutError."""
         self._connection.settimeout(None if deadline is None else max(deadline - time.monotonic(), 0.001))
         n_bytes = 0

@@ -31,7 +31,7 @@ def moves_of(root: str) -> list[HeadMove]:
         log = read_regular(os.path.join(_git_folder(root), "logs", "HEAD"), MAX_BYTES)
     except (OSError, NotReadable, ValueError):
         return []
-    return list(_parsed(log))
+    return list(_parse(log))
 
 
 def _git_folder(root: str) -> str:
@@ -43,7 +43,7 @@ def _git_folder(root: str) -> str:
     return os.path.join(root, os.fsdecode(named.removeprefix(b"gitdir: ").rstrip(b"\n")))
 
 
-def _parsed(log: bytes) -> Iterator[HeadMove]:
+def _parse(log: bytes) -> Iterator[HeadMove]:
     for line in log.splitlines():
         found = _LINE.match(line)
         if found is not None and not found[2].startswith(b"commit"):  # a commit writes no file

@@ -106,7 +106,7 @@ def groups_of(entries: Sequence[RecordEntry], moves: Sequence[HeadMove]) -> list
         group.undone = [known[entry_id] for entry_id in named_ids if entry_id in known]
         if group.is_run and group.entries[0].by.kind == "outside":
             group.move = _move_of(group, moves)
-    return list(_joined(groups))
+    return list(_join(groups))
 
 
 def _name_of(entry: RecordEntry) -> tuple[str | None, str | None]:
@@ -136,7 +136,7 @@ def _move_of(group: Group, moves: Sequence[HeadMove]) -> HeadMove | None:
     return next((move for move in reversed(moves) if began <= move.time <= ended), None)
 
 
-def _joined(groups: Sequence[Group]) -> Iterator[Group]:
+def _join(groups: Sequence[Group]) -> Iterator[Group]:
     """Join programs' changes at short intervals, unless git made them."""
     joined: Group | None = None
     for group in groups:
@@ -153,7 +153,7 @@ def _joined(groups: Sequence[Group]) -> Iterator[Group]:
         yield joined
 
 
-def grouped_files(group: Group) -> list[GroupedFile]:
+def group_files(group: Group) -> list[GroupedFile]:
     """Returns the files of a group, sorted by path. A renamed file is listed under its new name."""
     by_path: dict[str, list[RecordEntry]] = {}
     for entry in group.entries:

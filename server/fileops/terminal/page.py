@@ -56,7 +56,7 @@ def print_lines(lines: Iterable[Line], *, may_page: bool = True) -> None:
     is_coloured = has_colours()
     fitted, n_rows = list(lines), 0
     if sys.stdout.isatty():
-        fitted, n_rows = fitted_lines(fitted, shutil.get_terminal_size().columns)
+        fitted, n_rows = fit_lines(fitted, shutil.get_terminal_size().columns)
     text = "".join(f"{_text(line, is_coloured=is_coloured)}\n" for line in fitted)
     if not may_page or n_rows < shutil.get_terminal_size().lines or not _page(text):
         sys.stdout.write(text)
@@ -65,12 +65,12 @@ def print_lines(lines: Iterable[Line], *, may_page: bool = True) -> None:
 def fits_screen(lines: Iterable[Line], n_further: int) -> bool:
     """Whether the terminal shows these lines, and as many further ones, at once."""
     columns, rows = shutil.get_terminal_size()
-    return fitted_lines(list(lines), columns)[1] + n_further <= rows
+    return fit_lines(list(lines), columns)[1] + n_further <= rows
 
 
-def fitted_lines(lines: Sequence[Line], width: int) -> tuple[list[Line], int]:
+def fit_lines(lines: Sequence[Line], width: int) -> tuple[list[Line], int]:
     """Align columns, and break long lines at words. Also returns how many rows the result takes."""
-    fitted = [part for line in _aligned(lines, width) for part in _broken(line, width)]
+    fitted = [part for line in _align(lines, width) for part in _break(line, width)]
     return fitted, sum(max(1, -(-_cells_of(line) // width)) for line in fitted)
 
 
@@ -99,19 +99,19 @@ def _cells_of(line: Line) -> int:
     return sum(cells(text) for text, _ in line)
 
 
-def _aligned(lines: Sequence[Line], width: int) -> Iterator[Line]:
+def _align(lines: Sequence[Line], width: int) -> Iterator[Line]:
     """Give the columns of neighbouring lines the same places."""
     block: list[list[Line]] = []  # the columns of each line
     for line in lines:
         columns = _columns_of(line)
         if block and len(columns) != len(block[0]):
-            yield from _aligned_block(block, width)
+            yield from _align_block(block, width)
             block = []
         if len(columns) > 1:
             block.append(columns)
         else:
             yield line
-    yield from _aligned_block(block, width)
+    yield from _align_block(block, width)
 
 
 def _columns_of(line: Line) -> list[Line]:
@@ -124,7 +124,7 @@ def _columns_of(line: Line) -> list[Line]:
     return columns
 
 
-def _aligned_block(block: Sequence[Sequence[Line]], width: int) -> Iterator[Line]:
+def _align_block(block: Sequence[Sequence[Line]], width: int) -> Iterator[Line]:
     n_columns = len(block[0]) if block else 0
     # A name so long that its line has to be broken anyway does not move the columns of the others.
     widths = [
@@ -139,7 +139,7 @@ def _aligned_block(block: Sequence[Sequence[Line]], width: int) -> Iterator[Line
         yield line
 
 
-def _broken(line: Line, width: int) -> Iterator[Line]:
+def _break(line: Line, width: int) -> Iterator[Line]:
     """Break a line at blanks. What continues it is indented."""
     is_code = bool(line) and (line[0][1] in _CODE or line[-1][1] == "code")
     if is_code or _cells_of(line) <= width:

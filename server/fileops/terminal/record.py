@@ -25,7 +25,7 @@ from fileops.terminal.connection import (
     MISUSED,
     UNREACHABLE,
     CommandClient,
-    finished,
+    finish,
     reason_of,
 )
 from fileops.terminal.head_moves import moves_of
@@ -44,11 +44,11 @@ from fileops.terminal.record_arguments import (
     is_path,
     item_of,
     last_undo,
-    meant_path,
     moment_of,
     name_last,
     path_of,
     session_of,
+    suggest_path,
 )
 from fileops.terminal.record_lines import (
     INCLUDE_DECIDED,
@@ -61,8 +61,8 @@ from fileops.terminal.record_lines import (
     entry_line,
     files_of,
     group_lines,
-    reversed_cells,
-    reversed_diff,
+    reverse_cells,
+    reverse_diff,
     rewind_lines,
     shown_path,
     turn_line,
@@ -118,13 +118,13 @@ def main(options: argparse.Namespace) -> int:
     try:
         return _run(options)
     except Misused as fault:
-        return _failed(options, str(fault), MISUSED)
+        return _fail(options, str(fault), MISUSED)
     except NothingDone as fault:
-        return _failed(options, str(fault), FAILED)
+        return _fail(options, str(fault), FAILED)
     except ResponseError as fault:
-        return _failed(options, reason_of(fault), FAILED)
+        return _fail(options, reason_of(fault), FAILED)
     except UNREACHABLE as fault:
-        return _failed(options, f"The shared daemon cannot answer: {fault}", FAILED)
+        return _fail(options, f"The shared daemon cannot answer: {fault}", FAILED)
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -132,10 +132,10 @@ def _run(options: argparse.Namespace) -> int:
     folder = _folder_of(options)
     began = time.time()
     with CommandClient(options.socket, folder) as client:
-        return finished(_answered(client, options, folder, began))
+        return finish(_run_command(client, options, folder, began))
 
 
-async def _answered(client: CommandClient, options: argparse.Namespace, folder: str, began: float) -> int:
+async def _run_command(client: CommandClient, options: argparse.Namespace, folder: str, began: float) -> int:
     """Raises: Misused, NotDone, UNREACHABLE."""
     status = _set_root(client, options, folder)
     _say_since(options, status, began)
@@ -189,7 +189,7 @@ def _set_root(client: CommandClient, options: argparse.Namespace, folder: str) -
     """
     deadline = time.monotonic() + STARTS_WITHIN_S
     while True:
-        status = finished(client.record_status(folder))
+        status = finish(client.record_status(folder))
         is_over = time.monotonic() > deadline
         innermost = max(status, key=lambda recorded: len(recorded.root), default=None)
         if innermost is not None and (innermost.state != "starting" or is_over):
@@ -247,13 +247,13 @@ async def _log(client: CommandClient, options: argparse.Namespace) -> int:
         answer = {"root": options.root, "entries": log.entries, "more": log.more}
         lines, more = [entry_line(entry, os.getcwd()) for entry in log.entries], log.more
     else:
-        lines, more = await _grouped(client, options, wanted, turn_id)
+        lines, more = await _group(client, options, wanted, turn_id)
     if more and not options.json:
         lines.append([("... there are older changes: -n N shows more", "faint")])
     return _print(options, answer, lines, _none(options, "Nothing is recorded."))
 
 
-async def _grouped(
+async def _group(
     client: CommandClient, options: argparse.Namespace, wanted: Wanted, turn_id: str | None
 ) -> tuple[list[Line], bool]:
     """Return the newest groups of the log as lines, and whether there are older ones. Raises: UNREACHABLE."""
@@ -361,7 +361,7 @@ async def _item(client: CommandClient, options: argparse.Namespace) -> int:
 
 async def _diff(client: CommandClient, options: argparse.Namespace) -> int:
     """Raises: Misused, NotDone, UNREACHABLE."""
-    target = await _diffed(client, options)
+    target = await _choose_diff(client, options)
     path = await path_of(client, options, options.path)
     preview = None
     if target is not None:
@@ -389,7 +389,7 @@ def _print_diff(options: argparse.Namespace, preview: Rewind | None, otherwise: 
         if preview.error is not None and preview.error.code not in {"unknown_target", "undo_conflict"}:
             raise NothingDone(preview.error.message)
         files, conflicts = preview.files, preview.conflicts
-    diff = "".join(reversed_diff(file.ui_extra.diff) for file in files)
+    diff = "".join(reverse_diff(file.ui_extra.diff) for file in files)
     answer = {
         "diff": diff,
         "files": [{"path": file.file_path, "added": file.removed, "removed": file.added} for file in files],
@@ -399,13 +399,13 @@ def _print_diff(options: argparse.Namespace, preview: Rewind | None, otherwise: 
         answer["truncated"] = True
     lines: list[Line] = []
     for file in shown_files(files):
-        reverse = replace(file, diff=reversed_diff(file.diff), cells=reversed_cells(file.cells))
+        reverse = replace(file, diff=reverse_diff(file.diff), cells=reverse_cells(file.cells))
         lines += _changes_of(reverse, width_for_person())
     lines += unshown_lines(conflicts, os.getcwd())
     return _print(options, answer, lines, otherwise)
 
 
-async def _diffed(client: CommandClient, options: argparse.Namespace) -> Target | None:
+async def _choose_diff(client: CommandClient, options: argparse.Namespace) -> Target | None:
     """Whose changes to show: those of an id, of a session, or of all agents. Raises: Misused, NotDone."""
     options.is_cut = False
     if options.id is not None and options.path is None and await is_path(client, options, options.id):
@@ -433,7 +433,7 @@ async def _blame(client: CommandClient, options: argparse.Namespace) -> int:
     """Raises: NotDone, UNREACHABLE."""
     path = absolute(options.path)
     if not exists(path):
-        meant = await meant_path(client, options, options.path)
+        meant = await suggest_path(client, options, options.path)
         raise NothingDone(f"{visible(options.path)}: The file does not exist. {meant}".rstrip())
     if is_folder(path):
         raise NothingDone(f"{visible(options.path)} is a folder. Name one of its files.")
@@ -509,7 +509,7 @@ async def _undo(client: CommandClient, options: argparse.Namespace) -> int:
             "Name what to undo: an id, as `fileops-server log` prints it, a file or folder, --turn ID, --agent NAME, "
             "--command ID, --since ID, or --all."
         )
-    return await _rewound(client, options, target)
+    return await _rewind(client, options, target)
 
 
 async def _bring_back(client: CommandClient, options: argparse.Namespace) -> int:
@@ -520,7 +520,7 @@ async def _bring_back(client: CommandClient, options: argparse.Namespace) -> int
     preview = await client.undo(edit_id=options.id, dry_run=True, approved=True, timeout_s=REWIND_S)
     if not preview.ok:
         raise NothingDone(visible(preview.output))
-    if not (options.yes or options.dry_run) and not _confirmed("Bring them back?", [plain(preview.output)], ()):
+    if not (options.yes or options.dry_run) and not _confirm("Bring them back?", [plain(preview.output)], ()):
         raise NothingDone("Nothing was undone.")
     done = preview
     if not options.dry_run:
@@ -557,24 +557,26 @@ async def _undo_unkept(client: CommandClient, options: argparse.Namespace) -> in
     if not ids:
         where = "there" if names else "here"
         raise NothingDone(f"There is nothing to undo: all changes by agents {where} are kept or undone.")
-    status = await _rewound(client, options, {"change_ids": ids}, n_changes=len(_counted(files, only_undoable=True)))
+    status = await _rewind(
+        client, options, {"change_ids": ids}, n_changes=len(_list_undoable(files, only_undoable=True))
+    )
     if status not in {DONE, LEFT} or not any(unkept.truncated for unkept in lists):
         return status
     n_files = len({file.file_path for file in files if file.changes})
-    return _failed(options, f"That covered {format_count(n_files, 'file')}, and there are more. Run this again.", LEFT)
+    return _fail(options, f"That covered {format_count(n_files, 'file')}, and there are more. Run this again.", LEFT)
 
 
 async def _redo(client: CommandClient, options: argparse.Namespace) -> int:
     """Raises: Misused, NotDone, UNREACHABLE."""
     if options.id is None:
-        return await _rewound(client, options, {"rewind_id": await last_undo(client, options.root)})
+        return await _rewind(client, options, {"rewind_id": await last_undo(client, options.root)})
     found = await item_of(client, options, options.id)
     if found.item.rewind is None and (found.item.entry is None or not is_undo(found.item.entry)):
         raise NothingDone(f'{visible(options.id)} is not an undo. `fileops-server log` marks undos with "undoes".')
-    return await _rewound(client, options, found.target)
+    return await _rewind(client, options, found.target)
 
 
-async def _rewound(
+async def _rewind(
     client: CommandClient, options: argparse.Namespace, target: Target, n_changes: int | None = None
 ) -> int:
     """Show the preview, ask, and rewind. Raises: Misused, NotDone, UNREACHABLE.
@@ -611,7 +613,7 @@ async def _rewound(
         return _print_rewind(options, preview, n_changes)
     question = "Redo this?" if options.command == "redo" else "Undo this?"
     lines = list(rewind_lines(preview, os.getcwd(), _done_by(options), fold_at(), n_changes))
-    if not _confirmed(question, lines, list(_diffs(preview))):
+    if not _confirm(question, lines, list(_diffs(preview))):
         raise NothingDone(f"Nothing was {_done_by(options)}.")
     return _print_rewind(options, await rewind(preview.plan, dry_run=False), n_changes, lines)
 
@@ -620,7 +622,7 @@ def _done_by(options: argparse.Namespace) -> str:
     return "redone" if options.command == "redo" else "undone"
 
 
-def _confirmed(question: str, about: Sequence[Line], diffs: Sequence[Line]) -> bool:
+def _confirm(question: str, about: Sequence[Line], diffs: Sequence[Line]) -> bool:
     """Ask the person below what it is about. Differences that do not fit the screen are shown if they want to see them.
 
     No pager comes before the question, which it would hide.
@@ -629,13 +631,13 @@ def _confirmed(question: str, about: Sequence[Line], diffs: Sequence[Line]) -> b
     print_lines([*about, *diffs] if is_all_shown else about, may_page=False)
     while True:
         keys = "[y/N] " if is_all_shown else "[y/N, d: show the differences] "
-        given = _asked(f"{question} {keys}")
+        given = _ask(f"{question} {keys}")
         if given != "d" or is_all_shown:
             return given in {"y", "yes"}
         print_lines(diffs)
 
 
-def _asked(question: str) -> str:
+def _ask(question: str) -> str:
     """The answer of the person at the terminal, in lower case; "" if they interrupt it or end the input.
 
     It can be interrupted even if SIGINT was ignored at the start, as a shell does for what it starts in the background.
@@ -685,7 +687,7 @@ def _print_rewind(
     else:
         print_lines(rewind_lines(rewind, os.getcwd(), _done_by(options), fold_at()) if rewind.conflicts else ())
         hint = f" {INCLUDE_DECIDED}" if rewind.n_decided and not rewind.conflicts else ""
-        _failed(options, f"{rewind.error.message}{hint}", FAILED)
+        _fail(options, f"{rewind.error.message}{hint}", FAILED)
     return FAILED if rewind.error is not None else LEFT if rewind.n_left else DONE
 
 
@@ -703,19 +705,19 @@ async def _keep(client: CommandClient, options: argparse.Namespace) -> int:
     path, session_id = await path_of(client, options, options.path), await session_of(client, options)
     turn_id = None if options.turn is None else (await item_of(client, options, options.turn)).turn_id
 
-    async def listed() -> Unkept:
+    async def list_unkept() -> Unkept:
         if path is not None:
             return await _unkept_in(client, options, path)
         return await client.unkept(root=options.root, session_id=session_id, turn_id=turn_id)
 
-    before = await listed()
+    before = await list_unkept()
     can_ask = sys.stdin.isatty() and sys.stdout.isatty()
     is_asked = options.all and before.n_changes and can_ask and not (options.yes or options.json)
     about = list(change_lines((), before, os.getcwd(), fold_at())) if is_asked else []
-    if is_asked and not _confirmed("Keep all of this?", about, ()):
+    if is_asked and not _confirm("Keep all of this?", about, ()):
         raise NothingDone("Nothing was kept.")
     kept = await client.keep(file_path=path, turn_id=turn_id, session_id=session_id, all=options.all or None)
-    n_changes, n_files = _fewer(before, await listed())
+    n_changes, n_files = _fewer(before, await list_unkept())
     are = "is" if n_changes == 1 else "are"
     sentence = f"{format_count(n_changes, 'change')} in {format_count(n_files, 'file')} {are} kept."
     if not n_changes:
@@ -732,11 +734,11 @@ def _fewer(before: Unkept, after: Unkept) -> tuple[int, int]:
     if before.truncated:
         return before.n_changes - after.n_changes, before.n_files - after.n_files
     left = {change.change_id for file in after.files for change in file.changes}
-    gone = [path for change_id, path in _counted(before.files).items() if change_id not in left]
+    gone = [path for change_id, path in _list_undoable(before.files).items() if change_id not in left]
     return len(gone), len(set(gone))
 
 
-def _counted(files: Iterable[UnkeptFile], *, only_undoable: bool = False) -> dict[str, str]:
+def _list_undoable(files: Iterable[UnkeptFile], *, only_undoable: bool = False) -> dict[str, str]:
     """The paths of these changes by their ids. A rename counts as a change of the new name only."""
     listed = list(files)
     old_names = {file.moved_from for file in listed if file.changes}
@@ -820,7 +822,7 @@ def _as_sent(value: Any) -> Any:
     return {name: _as_sent(item) for name, item in fields.items() if not is_author or item or name == "session_id"}
 
 
-def _failed(options: argparse.Namespace, sentence: str, status: int) -> int:
+def _fail(options: argparse.Namespace, sentence: str, status: int) -> int:
     sys.stderr.write(f"fileops-server {options.command}: {sentence}\n")
     return status
 

@@ -131,7 +131,7 @@ async def item_of(client: CommandClient, options: argparse.Namespace, given: str
         )
     raise NothingDone(
         f"{name or repr(given)} is not the id of a change, command, turn or undo, nor a file here. "
-        f"{await meant_path(client, options, given)}`fileops-server log` lists changes, and `log --turns` turns."
+        f"{await suggest_path(client, options, given)}`fileops-server log` lists changes, and `log --turns` turns."
     )
 
 
@@ -168,17 +168,19 @@ async def session_of(client: CommandClient, options: argparse.Namespace, since: 
     recent = known if since is None else await _sessions(client, options, since)
     if given in recent:
         return given
-    found = _named(given, recent)
+    found = _find_named(given, recent)
     if len(found) > 1:
-        raise NothingDone(f"{len(found)} sessions are named {visible(given)}: {_listed(found)}. Give one of the ids.")
+        raise NothingDone(
+            f"{len(found)} sessions are named {visible(given)}: {_list_names(found)}. Give one of the ids."
+        )
     if found:
         return next(iter(found))
-    if _named(given, known):
+    if _find_named(given, known):
         raise NothingDone(f"No change by {visible(given)} has been recorded since then.")
     if given and (await client.log(root=options.root, session_id=given, limit=1)).entries:
         return given  # it is older than all the sessions that were listed
-    there = f"The sessions are: {_listed(known)}." if known else "No changes by agents are recorded."
-    meant = _meant(given, known.values())
+    there = f"The sessions are: {_list_names(known)}." if known else "No changes by agents are recorded."
+    meant = _suggest(given, known.values())
     raise NothingDone(f"No session in this folder is named {visible(given) or repr(given)}. {meant}{there}")
 
 
@@ -192,7 +194,7 @@ async def _sessions(client: CommandClient, options: argparse.Namespace, since: f
     return known
 
 
-def _named(given: str, sessions: dict[str, str]) -> dict[str, str]:
+def _find_named(given: str, sessions: dict[str, str]) -> dict[str, str]:
     return {
         session_id: label
         for session_id, label in sessions.items()
@@ -200,7 +202,7 @@ def _named(given: str, sessions: dict[str, str]) -> dict[str, str]:
     }
 
 
-def _listed(sessions: dict[str, str]) -> str:
+def _list_names(sessions: dict[str, str]) -> str:
     names = [f"{visible(label)} ({visible(session_id)})" for session_id, label in sessions.items()]
     n_more = len(names) - _NAMES_SHOWN
     return ", ".join(names[:_NAMES_SHOWN]) + (f", and {n_more} more" if n_more > 0 else "")
@@ -231,11 +233,11 @@ async def path_of(client: CommandClient, options: argparse.Namespace, given: str
         return None
     if not await is_path(client, options, given):
         sentence = f"There is no file or folder {visible(given) or repr(given)}, and nothing is recorded of one."
-        raise NothingDone(f"{sentence} {await meant_path(client, options, given)}".rstrip())
+        raise NothingDone(f"{sentence} {await suggest_path(client, options, given)}".rstrip())
     return absolute(given)
 
 
-async def meant_path(client: CommandClient, options: argparse.Namespace, given: str) -> str:
+async def suggest_path(client: CommandClient, options: argparse.Namespace, given: str) -> str:
     """A question that names the recorded file, or the one in the same folder, that is most like it; "" if none is.
 
     Raises: UNREACHABLE.
@@ -246,10 +248,10 @@ async def meant_path(client: CommandClient, options: argparse.Namespace, given: 
         beside = [os.path.join(folder, name) for name in os.listdir(folder or ".")]
     except OSError:  # there is no such folder either
         beside = []
-    return _meant(given, [*(relative(entry.path) for entry in log.entries), *beside])
+    return _suggest(given, [*(relative(entry.path) for entry in log.entries), *beside])
 
 
-def _meant(given: str, known: Iterable[str]) -> str:
+def _suggest(given: str, known: Iterable[str]) -> str:
     """A question that names what is most like the given name; "" if nothing is."""
     by_key = {name.lower(): name for name in known}
     near = difflib.get_close_matches(given.lower(), by_key, n=1)

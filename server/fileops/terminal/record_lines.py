@@ -8,10 +8,10 @@ from dataclasses import replace
 
 from fileops.core.presentation.phrases import format_count, lines_named
 from fileops.terminal.lines import cell_heading, visible
-from fileops.terminal.log_groups import Group, GroupedFile, grouped_files
+from fileops.terminal.log_groups import Group, GroupedFile, group_files
 from fileops.terminal.page import COLUMN, Line, cells, plain
 from fileops.terminal.renames import shown_files
-from fileops.terminal.words import LinePart, changed_words, shortened
+from fileops.terminal.words import LinePart, changed_words, shorten
 from fileops_client.author import Author
 from fileops_client.rewind import Rewind
 from fileops_client.values import BlamedLines, CellUiExtra, RecordEntry, Review, RewindConflict, Turn, Unkept
@@ -49,7 +49,7 @@ def entry_line(entry: RecordEntry, folder: str) -> Line:
     if entry.moved_to is not None:
         line.append((f"  to {shown_path(entry.moved_to, folder)}", "plain"))
     if entry.undoes or entry.rewind_id is not None:
-        line.append((f" ({_undoing(entry)})", "faint"))
+        line.append((f" ({_describe_undoing(entry)})", "faint"))
     if entry.undone_by is not None:
         line.append((" (undone)", "faint"))
     return line
@@ -65,7 +65,7 @@ def group_lines(group: Group, turn: Turn | None, folder: str, most: int | None) 
         by_git = "" if group.move is None else f"  (when git wrote: {visible(group.move.words)})"
         yield [*entry_line(first, folder), *([(by_git, "faint")] if by_git else [])]
         return
-    files = grouped_files(group)
+    files = group_files(group)
     whole = group.turn_id or group.rewind_id or ""
     moment = first.time if turn is None else turn.began  # a turn has one time in all lists
     heading: Line = [(f"{short_id(whole):<{SHOWN_ID_CHARS}}", "id"), (f"  {when(moment)}  ", "plain")]
@@ -74,20 +74,20 @@ def group_lines(group: Group, turn: Turn | None, folder: str, most: int | None) 
     else:
         heading.append((_session_of(first.by) if group.turn_id is not None else author_name(first.by), "name"))
     if group.rewind_id is not None:
-        heading.append((f"  {_undoing_of(group)}", "plain"))
+        heading.append((f"  {_describe_undo(group)}", "plain"))
     elif turn is not None and turn.title:
         heading.append((f"  {visible(turn.title)}", "plain"))
     heading.append((f"  ({format_count(len(files), 'file')}", "faint"))
     if any(file.without_content is None for file in files):
         heading += [(" ", "faint"), *_size(sum(file.added for file in files), sum(file.removed for file in files))]
-    heading.append((f"{_undone_of(group)})", "faint"))
+    heading.append((f"{_describe_undone(group)})", "faint"))
     yield heading
     if group.move is not None:
         return
-    yield from folded([_file_line(file, folder) for file in files], most, f"`log {short_id(whole) or '--all'}`")
+    yield from fold([_file_line(file, folder) for file in files], most, f"`log {short_id(whole) or '--all'}`")
 
 
-def folded(lines: Sequence[Line], most: int | None, how: str) -> Iterator[Line]:
+def fold(lines: Sequence[Line], most: int | None, how: str) -> Iterator[Line]:
     """The lines of files; in place of more than `most`, how many more there are. how: the command that lists them."""
     n_listed = len(lines) if most is None or len(lines) <= most else most
     yield from lines[:n_listed]
@@ -130,7 +130,7 @@ def _size_columns(added: int, removed: int) -> Line:
     return [COLUMN, (f"+{added}", "added"), (" ", "column"), (f"-{removed}", "removed")]
 
 
-def _undone_of(group: Group) -> str:
+def _describe_undone(group: Group) -> str:
     n_changes, n_undone = len(group.entries), sum(entry.undone_by is not None for entry in group.entries)
     if group.is_cut:
         return f": the newest {n_changes} changes, {n_undone} undone"
@@ -139,7 +139,7 @@ def _undone_of(group: Group) -> str:
     return ", undone" if n_undone == n_changes else f", {n_undone} of {format_count(n_changes, 'change')} undone"
 
 
-def _undoing_of(group: Group) -> str:
+def _describe_undo(group: Group) -> str:
     n_undone = len({entry_id for entry in group.entries for entry_id in entry.undoes})
     what = format_count(n_undone, "change") if n_undone else "a part of a change"
     authors = dict.fromkeys(_session_of(entry.by) for entry in group.undone if entry.by.kind != "person")
@@ -163,7 +163,7 @@ def _session_of(by: Author) -> str:
     return author_name(by).partition(" · ")[0]
 
 
-def _undoing(entry: RecordEntry) -> str:
+def _describe_undoing(entry: RecordEntry) -> str:
     match entry.undoes:
         case (undone,):
             return f"undoes {short_id(undone)}"
@@ -236,7 +236,7 @@ def change_lines(waiting: Sequence[Review], unkept: Unkept, folder: str, most: i
                 shared = dict.fromkeys(labels.get(change_id, session.label) for change_id in file.change_ids)
                 by = "".join(f"  ({visible(label)})" for label in shared if label != session.label)
                 files.append([(name, "plain"), *size, *([(by, "faint")] if by else [])])
-            yield from folded(files, most, f"`log {short_id(turn.turn_id)}`" if turn.turn_id is not None else "")
+            yield from fold(files, most, f"`log {short_id(turn.turn_id)}`" if turn.turn_id is not None else "")
     if unkept.n_changes:
         n_changes, n_files = format_count(unkept.n_changes, "change"), format_count(unkept.n_files, "file")
         how = "To see them: fileops-server log ID; to decide: keep PATH or undo ID"
@@ -312,12 +312,12 @@ def _n_with_sign(body: Sequence[str], at: int, sign: str) -> int:
 def _diff_line(line: str, runs: Sequence[LinePart], width: int) -> Line:
     style = _STYLES[line[:1]]
     if cells(line) > 2 * width:
-        runs = shortened(runs)
+        runs = shorten(runs)
     words = [(run.text, f"{style}-word" if run.is_changed else style) for run in runs]
     return [(line[:1], style), *(words or [(line[1:], style)])]
 
 
-def reversed_diff(diff: str) -> str:
+def reverse_diff(diff: str) -> str:
     """The reverse of a unified diff."""
     if not diff:
         return ""
@@ -328,7 +328,7 @@ def reversed_diff(diff: str) -> str:
         if head is not None:
             old, new, rest = head["old"], head["new"], line[head.end() :]
             result.append(f"@@ -{new} +{old} @@{rest}")
-            result += _reversed_body(_body(lines, int(head[3] or 1), int(head[6] or 1)))
+            result += _reverse_body(_body(lines, int(head[3] or 1), int(head[6] or 1)))
         elif line.startswith(("--- ", "old mode ")):  # the new name or mode follows
             after, n_chars = next(lines), 4 if line.startswith("-") else 9
             result += (line[:n_chars] + after[n_chars:], after[:n_chars] + line[n_chars:])
@@ -345,7 +345,7 @@ def reversed_diff(diff: str) -> str:
     return "\n".join([*result, ""])
 
 
-def _reversed_body(body: Iterator[str]) -> Iterator[str]:
+def _reverse_body(body: Iterator[str]) -> Iterator[str]:
     added: list[str] = []  # written after the removed ones
     for line in body:
         if line.startswith("-"):
@@ -399,12 +399,12 @@ def cell_lines(cells: Sequence[CellUiExtra], folder: str, width: int | None) -> 
         yield from diff_lines(_HEADS.sub("", cell.diff), folder, width)
 
 
-def reversed_cells(cells: Sequence[CellUiExtra]) -> list[CellUiExtra]:
+def reverse_cells(cells: Sequence[CellUiExtra]) -> list[CellUiExtra]:
     """The changes that the reverse makes."""
     reverses: list[CellUiExtra] = []
     for cell in cells:
         kind = "delete" if cell.kind == "insert" else "insert" if cell.kind == "delete" else cell.kind
-        reverses.append(replace(cell, kind=kind, diff=reversed_diff(cell.diff)))
+        reverses.append(replace(cell, kind=kind, diff=reverse_diff(cell.diff)))
     return reverses
 
 
@@ -448,7 +448,7 @@ def rewind_lines(
         old = "" if file.moved_from is None else f"{shown_path(file.moved_from, folder)} to "
         name, size = (f"  {old}{shown_path(file.path, folder)}", "plain"), _size_columns(file.added, file.removed)
         files.append([name, *size, *([(outcome, "faint")] if outcome else [])])
-    yield from folded(files, most, "")
+    yield from fold(files, most, "")
     for conflict in rewind.conflicts:
         yield [(_conflict(conflict, folder), "warning")]
     if rewind.n_decided:

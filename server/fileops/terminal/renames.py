@@ -31,7 +31,7 @@ def shown_files(files: Sequence[RewoundFile]) -> list[ShownFile]:
     others = _other_names(files)
     gone = {file.file_path for file in others.values()}
     return [
-        _renamed(others[file.file_path], file) if file.file_path in others else _shown(file)
+        _show_renamed(others[file.file_path], file) if file.file_path in others else _show(file)
         for file in files
         if file.file_path not in gone
     ]
@@ -85,7 +85,7 @@ def _name(file: RewoundFile) -> str:
     return next((name for name in heads if name != "/dev/null"), file.file_path)
 
 
-def _shown(file: RewoundFile) -> ShownFile:
+def _show(file: RewoundFile) -> ShownFile:
     return ShownFile(
         path=file.file_path,
         added=file.added,
@@ -96,7 +96,7 @@ def _shown(file: RewoundFile) -> ShownFile:
     )
 
 
-def _renamed(old: RewoundFile, new: RewoundFile) -> ShownFile:
+def _show_renamed(old: RewoundFile, new: RewoundFile) -> ShownFile:
     names = _name(old), _name(new)
     lines = list(unified_diff(_text(old), _text(new), *names, lineterm=""))
     body = lines[2:]

@@ -141,13 +141,13 @@ class ReviewApp(App[int]):
 
     def on_mount(self) -> None:
         self._is_ready = True
-        self.run_worker(self._attached(), exit_on_error=True)
+        self.run_worker(self._stay_attached(), exit_on_error=True)
         self.set_interval(1.0, self._tick)
         self._show()
 
     # --- the daemon ------------------------------------------------------------------------------------------------
 
-    async def _attached(self) -> None:
+    async def _stay_attached(self) -> None:
         """Stay connected as long as the screen runs. When a daemon ends, connect to the next one."""
         has_been = False
         while True:
@@ -164,12 +164,12 @@ class ReviewApp(App[int]):
                 await asyncio.sleep(AGAIN_S)
                 continue
             try:
-                await self._followed(client, is_again=has_been)
+                await self._follow(client, is_again=has_been)
             finally:
                 await client.close()
             has_been = True
 
-    async def _followed(self, client: FileOpsClient, *, is_again: bool) -> None:
+    async def _follow(self, client: FileOpsClient, *, is_again: bool) -> None:
         """Returns when the daemon is lost."""
         try:
             with client.events(DidChangeReviews.METHOD) as changes:
@@ -226,7 +226,7 @@ class ReviewApp(App[int]):
         self.run_worker(self._decide_all(reviews, about, is_accepted=is_accepted))
 
     def action_all(self, is_accepted: bool) -> None:
-        if reviews := self.board.ordered():
+        if reviews := self.board.sort():
             about = f"all {format_count(len(reviews), 'edit')}"
             self.run_worker(self._decide_all(reviews, about, is_accepted=is_accepted))
 
@@ -264,7 +264,7 @@ class ReviewApp(App[int]):
         if review.files:
             return self._acceptance_of_set(review, outcome, reason=reason)
         entry = BoardRow(review, review)
-        kept = self.board.kept(entry) if self.board.dropped(entry) else None
+        kept = self.board.find_kept(entry) if self.board.find_dropped(entry) else None
         return partial(accept, review, outcome, kept, reason)
 
     def _acceptance_of_set(
@@ -281,8 +281,8 @@ class ReviewApp(App[int]):
                 continue
             is_left_out = self.board.is_left_out(entry)
             is_some_left_out |= is_left_out
-            if is_left_out or self.board.dropped(entry):
-                kept = [] if is_left_out else self.board.kept(entry)
+            if is_left_out or self.board.find_dropped(entry):
+                kept = [] if is_left_out else self.board.find_kept(entry)
                 decided.append(DecidedFile(file_path=entry.file.file_path, change_ids=kept))
         has_own = is_some_left_out or typed is not None
         return partial(accept_set, review, "modify" if has_own else outcome, decided, reason)
@@ -427,7 +427,7 @@ class ReviewApp(App[int]):
         return place(review, self.folder)
 
     def _tick(self) -> None:
-        if any(review.expires_at - time.time() < LAST_MINUTE_S + 1 for review in self.board.ordered()):
+        if any(review.expires_at - time.time() < LAST_MINUTE_S + 1 for review in self.board.sort()):
             self._show(is_tick=True)
 
     def _show(self, *, is_tick: bool = False) -> None:
@@ -505,7 +505,7 @@ class ReviewApp(App[int]):
         if entry is None:
             return about
         review, file = entry
-        n_left_out = len(self.board.dropped(entry))
+        n_left_out = len(self.board.find_dropped(entry))
         no_change = "its text stays" if review.files else "no change left"
         where = f"change {self.board.change_number} of {len(file.changes)}" if file.changes else no_change
         left_out = f", {n_left_out} left out" if n_left_out else ""
@@ -518,7 +518,7 @@ class ReviewApp(App[int]):
         entry = self.board.entry
         if entry is None:
             return [], None
-        dropped, at = self.board.dropped(entry), self.board.change
+        dropped, at = self.board.find_dropped(entry), self.board.change
         rows: list[Text] = []
         revealed: int | None = None
         lines = list(diff_lines(entry.file))

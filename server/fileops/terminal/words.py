@@ -38,18 +38,18 @@ def changed_words(old: str, new: str) -> tuple[list[LinePart], list[LinePart]]:
     )
 
 
-def shortened(runs: Sequence[LinePart]) -> list[LinePart]:
+def shorten(runs: Sequence[LinePart]) -> list[LinePart]:
     """Replace what is far from any changed word by an ellipsis, if there is a changed word."""
     if not any(run.is_changed for run in runs):
         return list(runs)
     last = len(runs) - 1
     return [
-        run if run.is_changed else LinePart(_shortened(run.text, is_first=n == 0, is_last=n == last), is_changed=False)
+        run if run.is_changed else LinePart(_shorten(run.text, is_first=n == 0, is_last=n == last), is_changed=False)
         for n, run in enumerate(runs)
     ]
 
 
-def _shortened(text: str, *, is_first: bool, is_last: bool) -> str:
+def _shorten(text: str, *, is_first: bool, is_last: bool) -> str:
     head = "" if is_first else text[:AROUND]
     tail = "" if is_last else text[len(text) - AROUND :]
     return text if len(text) <= len(head) + len(tail) + 1 else f"{head}…{tail}"

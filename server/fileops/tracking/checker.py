@@ -246,7 +246,7 @@ class LinkChecker:
             return None
 
 
-def changed_by_stat(fs: FileSystem, files: Iterable[tuple[str, Stamp | None]]) -> list[str]:
+def find_changed_by_stat(fs: FileSystem, files: Iterable[tuple[str, Stamp | None]]) -> list[str]:
     """Return those whose stamp has changed; for filesystems that know nothing cheaper than a stat of each file."""
     changed: list[str] = []
     for path, stamp in files:

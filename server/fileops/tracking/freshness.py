@@ -20,12 +20,12 @@ from fileops.model.results import Conflict, TrackedFile
 from fileops.model.sessions import SessionName
 from fileops.model.settings import FreshnessRule
 from fileops.ports import Clock, EventSink, FileSystem
-from fileops.tracking.checker import FreshnessChecker, LinkChecker, changed_by_stat
+from fileops.tracking.checker import FreshnessChecker, LinkChecker, find_changed_by_stat
 from fileops.tracking.filesystem_monitors import Device, FilesystemMonitors, OnHealth
 from fileops.tracking.known_changes import KnownChanges
 from fileops.tracking.monitor import ChangedPaths, FileMonitor
 from fileops.tracking.registry import TrackerRegistry
-from fileops.tracking.reports import ForeignChanges, IsHidden, Refusals, conflicts, nothing_hidden, tracked_files
+from fileops.tracking.reports import ForeignChanges, IsHidden, Refusals, conflicts, hide_nothing, list_tracked
 from fileops.tracking.schedule import DEBOUNCE_S, SWEEP_S
 from fileops.tracking.watches import FolderWatchMaker
 
@@ -58,7 +58,7 @@ class Freshness:
         self._fs = fs
         self._clock = clock
         self._open_watch = open_watch
-        self._changed_paths = changed_paths or partial(changed_by_stat, fs)
+        self._changed_paths = changed_paths or partial(find_changed_by_stat, fs)
         self._has_stamp_at_once = has_stamp_at_once
         self._debounce_s = debounce_s
         self._sweep_s = sweep_s
@@ -119,7 +119,7 @@ class Freshness:
             version=read_proof.version,
             cells=None
             if read_proof.cells is None
-            else after_read(self.known_cells(session_id, path), read_proof.cells),
+            else after_read(self.find_known_cells(session_id, path), read_proof.cells),
         )
         if digest is not None:
             self.known_changes.note_read(path, digest, read_proof.content)
@@ -196,7 +196,7 @@ class Freshness:
         shown: bytes | None,
     ) -> None:
         """Record a change of cells by a host's own tool, which reads the notebook itself. See `note_write`."""
-        known = self.known_cells(session_id, before.path)
+        known = self.find_known_cells(session_id, before.path)
         cells = after_host_write(known, before.data, committed.snapshot.data, changes)
         self.note_write(session_id, given_path, committed, shown=shown, cells=cells)
 
@@ -204,7 +204,7 @@ class Freshness:
         """Name the author of a change that was seen on the disk first. Args: before: digest of the content before."""
         self._registry.note_writer(session_id, path, before)
 
-    def shown_before(self, session_id: SessionName, before: Snapshot) -> bytes | None:
+    def find_shown(self, session_id: SessionName, before: Snapshot) -> bytes | None:
         """Return what the session was shown of a file, if that is not all of this content; else None."""
         record = self._registry.record_of(session_id, before.path)
         if record is None or (record.shown is None and record.digest == before.digest):
@@ -235,7 +235,7 @@ class Freshness:
     def is_tracked(self, session_id: SessionName, path: str) -> bool:
         return self._registry.record_of(session_id, path) is not None
 
-    def known_cells(self, session_id: SessionName, path: str) -> KnownCells | None:
+    def find_known_cells(self, session_id: SessionName, path: str) -> KnownCells | None:
         """Return what the session knows of the cells of a notebook; None if it has read none of them."""
         record = self._registry.record_of(session_id, path)
         return None if record is None else record.cells
@@ -314,7 +314,7 @@ class Freshness:
             self._registry.confirm(session_id, path, record, snapshot.stamp, snapshot.taken_ns, snapshot.data)
         return None if record.shown is None else self._registry.base(record)
 
-    def changed_by(self, session_id: SessionName, snapshot: Snapshot) -> str:
+    def find_changer(self, session_id: SessionName, snapshot: Snapshot) -> str:
         """Return who has changed the file since the session read it: "external", "buffer" or "session:ID".
 
         Raises: NotRead.
@@ -355,16 +355,16 @@ class Freshness:
 
     # --- what is tracked -------------------------------------------------------------------------------------
 
-    def tracked(self, session_id: SessionName, is_hidden: IsHidden = nothing_hidden) -> tuple[TrackedFile, ...]:
+    def list_tracked(self, session_id: SessionName, is_hidden: IsHidden = hide_nothing) -> tuple[TrackedFile, ...]:
         """Return the tracked files in the order of first reading. Stats them, so call it in a worker thread.
 
         is_hidden: whether a file with these names is left out.
         """
         self.check_all(session_id)
-        return tracked_files(self._registry, session_id, is_hidden)
+        return list_tracked(self._registry, session_id, is_hidden)
 
-    def conflicts(self, session_id: SessionName, is_hidden: IsHidden = nothing_hidden) -> tuple[Conflict, ...]:
-        """Return what has changed since the session read it. Stats the files, as `tracked` does."""
+    def conflicts(self, session_id: SessionName, is_hidden: IsHidden = hide_nothing) -> tuple[Conflict, ...]:
+        """Return what has changed since the session read it. Stats the files, as `list_tracked` does."""
         self.check_all(session_id)
         return conflicts(self._fs, self._registry, session_id, is_hidden)
 

@@ -272,7 +272,7 @@ class TrackerRegistry:
         """See `record_read`."""
         readers = self._readers.get(path, ())
         if readers:
-            path = self._shared_path(path, readers[0])
+            path = self._share_path(path, readers[0])
         given_path = path if record.given_path == path else record.given_path
         before_stamp = self._monitors.track(path, record.stamp)
         stamp = before_stamp if before_stamp == record.stamp else record.stamp
@@ -292,7 +292,7 @@ class TrackerRegistry:
             self._target_of_link[session_id, given_path] = path
         return before_stamp
 
-    def _shared_path(self, path: str, reader: SessionName) -> str:
+    def _share_path(self, path: str, reader: SessionName) -> str:
         """Return the equal string that a reader of the file already keeps."""
         kept = self._trackers[reader][path].given_path
         return kept if kept == path else path

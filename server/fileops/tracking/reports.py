@@ -24,14 +24,14 @@ from fileops.tracking.registry import TrackerRegistry
 IsHidden = Callable[..., bool]  # names of a file -> whether the session must not know of it
 
 
-def nothing_hidden(*_names: str) -> bool:
+def hide_nothing(*_names: str) -> bool:
     return False
 
 
 # --- which files a session has read ------------------------------------------------------------------------------
 
 
-def tracked_files(registry: TrackerRegistry, session_id: SessionName, is_hidden: IsHidden) -> tuple[TrackedFile, ...]:
+def list_tracked(registry: TrackerRegistry, session_id: SessionName, is_hidden: IsHidden) -> tuple[TrackedFile, ...]:
     """Return what the session has read, in the order of first reading."""
     return tuple(
         TrackedFile(

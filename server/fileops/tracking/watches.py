@@ -44,7 +44,7 @@ class DirectoryWatches:
 
     def is_in_place(self, folder: str) -> bool:
         """Return whether the folder is watched. Removes a watch that is now on another folder."""
-        watch = self._opened()
+        watch = self._open()
         if folder in self._watched and watch is not None and not watch.is_in_place(folder):
             self.drop(folder)
         return folder in self._watched
@@ -52,7 +52,7 @@ class DirectoryWatches:
     def add(self, folder: str) -> Added:
         """Watch the folder, if there is room. "full" and "refused" become the `problem`."""
         self._refused.pop(folder, None)
-        watch = self._opened()
+        watch = self._open()
         if watch is None:
             return "refused"
         if len(self._watched) >= self._max_folders:
@@ -101,7 +101,7 @@ class DirectoryWatches:
     def _is_full(self) -> str:
         return f"no more than {self._max_folders} folders are watched: those that were used longest ago are only swept"
 
-    def _opened(self) -> DirectoryWatch | None:
+    def _open(self) -> DirectoryWatch | None:
         if self._watch is None and self._open_watch is not None and self._failure is None:
             try:
                 self._watch = self._open_watch(self._on_hint, self._on_rename, self._on_lost)

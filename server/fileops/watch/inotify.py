@@ -81,7 +81,7 @@ class InotifyStreams:
         with self._lock:
             reader = self._readers.get(device)
             if reader is None or not reader.is_alive():
-                reader = self._readers[device] = _open_reader(lambda: self._overflowed(device))
+                reader = self._readers[device] = _open_reader(lambda: self._on_overflow(device))
                 self._users[device] = set()
             self._users[device].add(user)
             return reader
@@ -98,7 +98,7 @@ class InotifyStreams:
         for reader in unused:
             reader.end()
 
-    def _overflowed(self, device: int) -> None:
+    def _on_overflow(self, device: int) -> None:
         with self._lock:
             users = tuple(self._users.get(device, ()))
         for user in users:

@@ -65,7 +65,7 @@ async def next_of(client: FakeClient) -> Any:
 @pytest.mark.parametrize("shows_progress", [True, False])
 async def test_requests_own_token_is_used(shows_progress: bool):
     client = FakeClient(shows_progress=shows_progress)
-    with ProgressTokens(client).reporting("mine", "fileops/read"):
+    with ProgressTokens(client).report("mine", "fileops/read"):
         assert await next_of(client) == ("mine", "begin")
     assert await next_of(client) == ("mine", "end")
     assert client.asked == []
@@ -73,7 +73,7 @@ async def test_requests_own_token_is_used(shows_progress: bool):
 
 async def test_token_is_created_if_the_request_has_none():
     client = FakeClient(shows_progress=True)
-    with ProgressTokens(client).reporting(None, "fileops/read"):
+    with ProgressTokens(client).report(None, "fileops/read"):
         token, kind = await next_of(client)
     assert kind == "begin"
     assert client.asked == [(CREATE, {"token": token})]
@@ -87,7 +87,7 @@ async def test_token_is_created_if_the_request_has_none():
 async def test_token_is_not_created_without_support_or_need(shows_progress: bool, refuses: bool, method: str):
     client = FakeClient(shows_progress=shows_progress)
     client.refuses = refuses
-    with ProgressTokens(client).reporting(None, method):
+    with ProgressTokens(client).report(None, method):
         await asyncio.sleep(SHORT_S * 5)
     assert client.told.empty()
     assert len(client.asked) == int(refuses)
@@ -95,7 +95,7 @@ async def test_token_is_not_created_without_support_or_need(shows_progress: bool
 
 async def test_quick_work_shows_no_progress():
     client = FakeClient(shows_progress=True)
-    with ProgressTokens(client).reporting("mine", "fileops/read"):
+    with ProgressTokens(client).report("mine", "fileops/read"):
         pass
     await asyncio.sleep(SHORT_S * 3)
     assert client.told.empty()
@@ -105,7 +105,7 @@ async def test_progress_is_suspended_during_an_approval():
     client = FakeClient(shows_progress=True)
     task = asyncio.current_task()
     assert task is not None
-    with ProgressTokens(client).reporting(None, "fileops/edit"):
+    with ProgressTokens(client).report(None, "fileops/edit"):
         client.begin_asking(task)
         await asyncio.sleep(SHORT_S * 5)
         assert client.asked == []
@@ -118,7 +118,7 @@ def test_a_moment_between_two_questions_shows_no_progress():
         client = FakeClient(shows_progress=True)
         task = asyncio.current_task()
         assert task is not None
-        with ProgressTokens(client).reporting(None, "fileops/edit"):
+        with ProgressTokens(client).report(None, "fileops/edit"):
             for _ in range(3):
                 client.begin_asking(task)
                 await asyncio.sleep(2.5 * SHORT_S)
@@ -137,7 +137,7 @@ def test_a_moment_between_two_questions_shows_no_progress():
 async def test_reports_to_a_lagging_client_are_merged(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(progress, "LAG_S", SHORT_S)
     client = FakeClient(shows_progress=False)
-    with ProgressTokens(client).reporting("mine", "fileops/bash") as say:
+    with ProgressTokens(client).report("mine", "fileops/bash") as say:
         assert say is not None
         say("one\n")
         client.is_outdated = True
@@ -156,7 +156,7 @@ async def test_reports_to_a_lagging_client_are_merged(monkeypatch: pytest.Monkey
 async def test_merged_reports_over_the_limit_keep_their_end_and_count_the_rest():
     client = FakeClient(shows_progress=False)
     client.is_outdated = True
-    with ProgressTokens(client).reporting("mine", "fileops/bash") as say:
+    with ProgressTokens(client).report("mine", "fileops/bash") as say:
         assert say is not None
         say("a" * progress.MAX_REPORT_CHARS)
         say("b" * 1000)
@@ -172,7 +172,7 @@ async def test_cancel_button_of_the_editor_cancels_the_work():
     tokens = ProgressTokens(client)
 
     async def work() -> None:
-        with tokens.reporting(None, "fileops/edit"):
+        with tokens.report(None, "fileops/edit"):
             await asyncio.Event().wait()
 
     task = asyncio.create_task(work())

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fileops.mcp.config import jsonc
-from fileops.mcp.config.changes import changed, changes_to
+from fileops.mcp.config.changes import apply, changes_to
 
 WANTED = {"a": {"b": [1]}, "list": ["x", "y"]}
 
@@ -74,5 +74,5 @@ def test_merge_of_any_objects_contains_both(present: dict[str, Any], wanted: dic
     assert jsonc.parse(text).value == present
     changes = list(changes_to(present, wanted))
     merged = jsonc.apply(text, changes)
-    assert json.loads(merged) == changed(present, changes)
+    assert json.loads(merged) == apply(present, changes)
     assert list(changes_to(json.loads(merged), wanted)) == []

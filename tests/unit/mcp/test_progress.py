@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from fileops.mcp.progress import Progress, reported
+from fileops.mcp.progress import Progress, report
 from support.patience import PATIENCE_S
 
 
@@ -29,7 +29,7 @@ async def test_long_call_reports_increasing_progress() -> None:
 
 async def test_wait_for_the_user_is_reported_immediately() -> None:
     reports: list[Any] = []
-    async with reported(lambda _method, params: reports.append(params), 7) as progress:
+    async with report(lambda _method, params: reports.append(params), 7) as progress:
         assert progress is not None
         progress.wait_for_person()
     assert reports == [{"progressToken": 7, "progress": 1, "message": "Waiting for your decision"}]
@@ -37,5 +37,5 @@ async def test_wait_for_the_user_is_reported_immediately() -> None:
 
 @pytest.mark.parametrize("token", [None, True, 1.5, {}])
 async def test_call_without_a_token_reports_nothing(token: object) -> None:
-    async with reported(lambda _method, _params: pytest.fail("reported"), token) as progress:
+    async with report(lambda _method, _params: pytest.fail("reported"), token) as progress:
         assert progress is None

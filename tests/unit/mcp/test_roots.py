@@ -66,7 +66,7 @@ async def test_roots_that_were_named_last_count_however_long_the_disk_takes_for_
     outgoing = OutgoingRequests(answer, lambda: None, lambda _msg_id: {})
     named: list[list[str]] = []
     roots = ClientRoots(None, {}, None, lambda: outgoing, lambda found: named.append(list(found)), on_disk)
-    await roots.known(asks=True)
+    await roots.wait_until_known(asks=True)
     roots.find_again()
     await is_asked.wait()
     roots.find_again()
@@ -74,7 +74,7 @@ async def test_roots_that_were_named_last_count_however_long_the_disk_takes_for_
     assert not answers
     goes_on.set()
     await turns_of_the_loop()
-    await roots.known(asks=True)
+    await roots.wait_until_known(asks=True)
     assert (roots.folders, named[-1]) == ([], [])
 
 

@@ -107,7 +107,8 @@ class Desk:
 
     def is_fresh(self, path: str) -> bool:
         return (
-            next(file.state for file in self.freshness.tracked(SessionName("a")) if file.file_path == path) == "fresh"
+            next(file.state for file in self.freshness.list_tracked(SessionName("a")) if file.file_path == path)
+            == "fresh"
         )
 
 

@@ -9,7 +9,7 @@ from fileops.model.errors import NoMatch
 from fileops.model.results import EditResult
 from fileops.model.sessions import SessionName
 from fileops.telemetry import stats
-from fileops.telemetry.calls import CallRecord, Calls, excluded, note_outcome
+from fileops.telemetry.calls import CallRecord, Calls, exclude_wait, note_outcome
 from fileops.telemetry.stats import Latencies, Statistics
 
 
@@ -88,7 +88,7 @@ def test_shares_are_of_applied_edits() -> None:
 
 async def test_waiting_for_the_user_is_excluded_from_the_duration() -> None:
     kept = Kept()
-    with Calls([kept]).measured("fileops/edit", SessionName("s"), ValueError), excluded():
+    with Calls([kept]).measure("fileops/edit", SessionName("s"), ValueError), exclude_wait():
         for _ in range(1000):
             await asyncio.sleep(0)
     (one,) = kept.calls
@@ -100,7 +100,7 @@ async def test_every_outcome_has_its_code() -> None:
     calls = Calls([kept])
 
     def measured(failure: BaseException | None) -> None:
-        with calls.measured("m", SessionName("s"), ValueError):
+        with calls.measure("m", SessionName("s"), ValueError):
             note_outcome(EditResult(output="", error=NoMatch(old_string="x")))
             if failure is not None:
                 raise failure

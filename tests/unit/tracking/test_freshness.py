@@ -59,7 +59,7 @@ def by_content() -> Iterator[TrackerWorld]:
 
 
 def state(world: TrackerWorld, session_id: str = "a") -> list[tuple[str, str, str | None]]:
-    return [(file.file_path, file.state, file.reason) for file in world.freshness.tracked(SessionName(session_id))]
+    return [(file.file_path, file.state, file.reason) for file in world.freshness.list_tracked(SessionName(session_id))]
 
 
 # --- an edit's question ---------------------------------------------------------------------------------------
@@ -143,7 +143,7 @@ def test_each_refusal_is_a_conflict_but_the_file_becomes_stale_once(world: Track
 
 def test_dry_run_is_refused_alike_and_changes_no_state(world: TrackerWorld) -> None:
     world.a.read("/w/f")
-    before = world.freshness.tracked(SessionName("a"))
+    before = world.freshness.list_tracked(SessionName("a"))
     world.fs.put("/w/f", b"two\n")
     with pytest.raises(ModifiedExternally):
         world.a.require_fresh("/w/f", dry_run=True)
@@ -151,7 +151,7 @@ def test_dry_run_is_refused_alike_and_changes_no_state(world: TrackerWorld) -> N
     world.fs.delete("/w/f")
     with pytest.raises(FileMissing):
         world.a.require_fresh("/w/f", dry_run=True)
-    assert [file.read_at for file in world.freshness.tracked(SessionName("a"))] == [before[0].read_at]
+    assert [file.read_at for file in world.freshness.list_tracked(SessionName("a"))] == [before[0].read_at]
 
 
 def test_dry_run_that_finds_the_same_bytes_again_changes_no_entry(by_content: TrackerWorld) -> None:
@@ -524,7 +524,7 @@ def test_tracked_files_are_ordered_by_first_read(world: TrackerWorld) -> None:
         world.fs.put(path, b"x")
         world.a.read(path)
     world.a.read(paths[0])
-    (first, *_) = world.freshness.tracked(SessionName("a"))
+    (first, *_) = world.freshness.list_tracked(SessionName("a"))
     stamp = world.fs.stat(paths[0])
     assert stamp is not None
     assert [path for path, _, _ in state(world)] == paths

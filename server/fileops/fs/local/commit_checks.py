@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 from msgspec import Struct
 
-from fileops.fs.os_errors import translating
+from fileops.fs.os_errors import translate_errors
 from fileops.model.files import CommitReport
 
 
@@ -76,10 +76,10 @@ class _HookError(Exception):
 
 
 @contextmanager
-def committing(path: str, *, is_creating: bool = False) -> Generator[None]:
+def translate_commit_errors(path: str, *, is_creating: bool = False) -> Generator[None]:
     """Translate the OSErrors of a commit, but not those of the caller's hooks."""
     try:
-        with translating(path, is_creating=is_creating):
+        with translate_errors(path, is_creating=is_creating):
             yield
     except _HookError as carrier:
         raise carrier.error from None

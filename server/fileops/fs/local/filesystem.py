@@ -16,7 +16,7 @@ from fileops.core.roots import folder_of
 from fileops.core.stamps import same_stamp
 from fileops.fs.local import commit, in_place, nofollow
 from fileops.fs.local.commit import CannotReplaceError
-from fileops.fs.local.commit_checks import CalledOnce, CommitChecks, Written, committing
+from fileops.fs.local.commit_checks import CalledOnce, CommitChecks, Written, translate_commit_errors
 from fileops.fs.local.directories import ensure_directory
 from fileops.fs.local.in_place import AnotherFileError, JournalLocation
 from fileops.fs.local.journal import JournalRegion, default_state_folder
@@ -162,13 +162,13 @@ class LocalFileSystem:
         if snapshot.stamp is not None and snapshot.stamp.n_links > 1:
             # It is written in place, so another daemon may have died doing so since this folder was first used.
             self._recovery.run(folder_of(path))
-        with committing(path, is_creating=is_creating):
+        with translate_commit_errors(path, is_creating=is_creating):
             if is_creating:
                 return self._create(snapshot, splices, hooks)
-            with suppress(AnotherFileError), self._targets.locked(path) as target:
+            with suppress(AnotherFileError), self._targets.open_target(path) as target:
                 return self._change(target, snapshot, splices, hooks)
             # Only its content shows whether it is still the same file.
-            with self._targets.locked(path) as target:
+            with self._targets.open_target(path) as target:
                 try:
                     return self._change(target, snapshot, splices, hooks)
                 except AnotherFileError as error:
@@ -176,7 +176,7 @@ class LocalFileSystem:
 
     def remove(self, snapshot: Snapshot, hooks: CommitHooks) -> Committed:
         path = snapshot.path
-        with committing(path), self._targets.locked(path) as target, ExitStack() as held:
+        with translate_commit_errors(path), self._targets.open_target(path) as target, ExitStack() as held:
             report = commit.remove(target, self._checks(target, snapshot.data, hooks, held))
             gone = Snapshot(path=path, stamp=None, data=b"", taken_ns=time.time_ns())
             committed = Committed(snapshot=gone, report=report)
@@ -191,7 +191,7 @@ class LocalFileSystem:
         descriptors.make_room(_DESCRIPTORS_OF_A_FILE * len(files))
 
         def commit_set(files: Sequence[FilePlan], hooks: SetHooks) -> tuple[Committed, ...]:
-            return self._committed_set(set_id, files, hooks)
+            return self._commit_files(set_id, files, hooks)
 
         if is_strict:
             return commit_set(files, hooks)
@@ -199,8 +199,8 @@ class LocalFileSystem:
         hard_links = [path for path, stamp in stamps if stamp is not None and stamp.n_links > 1]
         return commit_with_singles(self, set_id, files, hard_links, commit_set, hooks)
 
-    def _committed_set(self, set_id: str, files: Sequence[FilePlan], hooks: SetHooks) -> tuple[Committed, ...]:
-        with committing(files[0].snapshot.path):
+    def _commit_files(self, set_id: str, files: Sequence[FilePlan], hooks: SetHooks) -> tuple[Committed, ...]:
+        with translate_commit_errors(files[0].snapshot.path):
             return SetCommit(
                 set_id=set_id,
                 files=files,
@@ -229,9 +229,9 @@ class LocalFileSystem:
         """
         return self._recovery.run(folder)
 
-    def unsettled(self) -> tuple[Unsettled, ...]:
+    def list_unsettled(self) -> tuple[Unsettled, ...]:
         """Return the journals of dead processes that could not be ended yet."""
-        return self._recovery.unsettled()
+        return self._recovery.list_unsettled()
 
     def recover_all(self, folders: Sequence[str]) -> None:
         """Recover each of these folders (absolute paths) and the state folder, at the start. Never fails."""
@@ -265,7 +265,7 @@ class LocalFileSystem:
                 )
             if snapshot.stamp.n_links > 1 and target.status.st_nlink == 1 and written.report.reason is None:
                 written = Written(written.status, with_changes(written.report, reason=_PARTED))
-            return self._finished(target.path, written, new, hooks)
+            return self._finish(target.path, written, new, hooks)
 
     def _commit(
         self, target: WriteTarget, old: bytes, new: bytes, region: JournalRegion, checks: CommitChecks
@@ -293,9 +293,9 @@ class LocalFileSystem:
             lambda: self._recovery.forget(folder_of(target.path)),
         )
 
-    def _finished(self, path: str, written: Written, data: bytes, hooks: CommitHooks) -> Committed:
+    def _finish(self, path: str, written: Written, data: bytes, hooks: CommitHooks) -> Committed:
         self._writes.note(path, written.status)
-        committed = _committed(path, written, data)
+        committed = _to_committed(path, written, data)
         hooks.after(committed)
         return committed
 
@@ -323,13 +323,13 @@ class LocalFileSystem:
                 lambda: self._recovery.forget(folder),
             )
             written = commit.create(dir_fd, name, data, checks)
-            return self._finished(path, written, data, hooks)
+            return self._finish(path, written, data, hooks)
 
 
 # --- helpers --------------------------------------------------------------------------------------------------
 
 
-def _committed(path: str, written: Written, data: bytes) -> Committed:
+def _to_committed(path: str, written: Written, data: bytes) -> Committed:
     # The stamp may be as recent as this moment, so take the time to compare it with now.
     snapshot = Snapshot(path=path, stamp=nofollow.stamp_of(written.status), data=data, taken_ns=time.time_ns())
     return Committed(snapshot=snapshot, report=written.report)

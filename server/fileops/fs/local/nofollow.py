@@ -10,7 +10,7 @@ import stat
 import time
 from collections.abc import Callable
 
-from fileops.fs.spelling import spelled
+from fileops.fs.spelling import spell
 from fileops.model.errors import FileMissing, IoFailure, IsDirectory, NotAbsolute, NotRegularFile
 from fileops.model.files import Stamp
 from fileops.model.internal_errors import PathMoved
@@ -134,7 +134,7 @@ def _spell(path: str, opener: Opener) -> str:
         return path
     fd = opener(path, PATH_ONLY)
     try:
-        return spelled(path, fd)
+        return spell(path, fd)
     finally:
         descriptors.close(fd)
 

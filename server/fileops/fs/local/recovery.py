@@ -72,7 +72,7 @@ class Recovery:
         # be remembered as done in that case, so the number of such calls is compared before the listing and at the end.
         n_forgotten = self._n_forgotten
         n_settled, is_done = self._settle(folder)
-        n_more, is_also_done = self._settle_state(self._named(folder))
+        n_more, is_also_done = self._settle_state(self._name_folder(folder))
         with self._guard:
             if is_done and is_also_done and n_forgotten == self._n_forgotten:
                 self._know(folder)
@@ -82,11 +82,11 @@ class Recovery:
         """Settle what the journals of the state folder say. Never fails."""
         self._settle_state(None)
 
-    def unsettled(self) -> tuple[Unsettled, ...]:
+    def list_unsettled(self) -> tuple[Unsettled, ...]:
         """Return the journals that could not be ended when they were last tried."""
         return (*self._unsettled_sets.values(), *self._unsettled_files.values())
 
-    def _named(self, folder: str) -> NamedFolder | None:
+    def _name_folder(self, folder: str) -> NamedFolder | None:
         try:
             dir_fd = open_folder(folder, self._opener)
         except OSError:
@@ -116,7 +116,7 @@ class Recovery:
         try_again_at = time.monotonic() + RETRY_S
         with self._guard:
             self._awaited = {
-                folder.path: try_again_at for unsettled in self.unsettled() for folder in unsettled.folders
+                folder.path: try_again_at for unsettled in self.list_unsettled() for folder in unsettled.folders
             }
             self._known.difference_update(self._awaited)
         return n_settled + sets.n_settled, is_done and sets.is_done

@@ -2,7 +2,7 @@
 
 The steps, each of which may fail or be the last one of the process:
 
-- S1. All files are locked (`WriteTargets.locked_all` has the order), and compared with what the set was planned on.
+- S1. All files are locked (`WriteTargets.open_targets` has the order), and compared with what the set was planned on.
 - S2. Folders are made, and noted in the journal before that. Each new content is written to a temp file beside its
   target, which gets the old file's metadata and is synced.
 - S3. The journal says what is at each name before and after, and is synced. The set is PREPARED.
@@ -117,7 +117,7 @@ class SetCommit(Struct, kw_only=True):
                     journal.remove()
                     raise
                 self._change(held, journal)
-                committed = self._committed()
+                committed = self._list_committed()
                 self._clear_up(journal)
                 self.hooks.after(committed)
                 return committed
@@ -128,7 +128,7 @@ class SetCommit(Struct, kw_only=True):
         existing = {file.snapshot.path: file for file in self.files if file.snapshot.stamp is not None}
         others = [file.snapshot.path for file in self.files if file.snapshot.stamp is None]
         others += [file.new_path for file in self.files if file.new_path is not None]
-        targets = held.enter_context(self.targets.locked_all(list(existing), others))
+        targets = held.enter_context(self.targets.open_targets(list(existing), others))
         for file in self.files:
             with at_path(file.snapshot.path):
                 self._steps += self._steps_of(file, targets.get(file.snapshot.path))
@@ -202,7 +202,7 @@ class SetCommit(Struct, kw_only=True):
             for step in self._steps
             if step.record.kind in {"make", "move"}
         }
-        missing = {folder for path in wanted for folder in self._missing(path)}
+        missing = {folder for path in wanted for folder in self._find_missing(path)}
         if missing:
             self._made = sorted(missing)  # a folder sorts before those inside it
             journal.note_folders(tuple(self._made))
@@ -218,7 +218,7 @@ class SetCommit(Struct, kw_only=True):
             if step.record.kind == "make":
                 step.dir_fd = self._folders[folder_of(step.path)]
 
-    def _missing(self, folder: str) -> list[str]:
+    def _find_missing(self, folder: str) -> list[str]:
         missing: list[str] = []
         while True:
             try:
@@ -247,7 +247,7 @@ class SetCommit(Struct, kw_only=True):
 
         def mode_of(status: os.stat_result) -> int:
             mode, permissions = stat.S_IMODE(status.st_mode), step.file.permissions
-            return mode if permissions is None else permissions.applied_to(mode)
+            return mode if permissions is None else permissions.apply_to(mode)
 
         try:
             temp = commit.make_temp(step.dir_fd, self._checks(step), is_new=target is None)
@@ -280,13 +280,13 @@ class SetCommit(Struct, kw_only=True):
         )
 
     def _checks(self, step: _SetStep) -> CommitChecks:
-        def nothing() -> None:
+        def do_nothing() -> None:
             """Do nothing: the set compares, begins and locks for all of its files together."""
 
         return CommitChecks(
-            require_unchanged=nothing,
+            require_unchanged=do_nothing,
             prepare=self.hooks.prepare,
-            before=nothing,
+            before=do_nothing,
             hold=lambda _status: None,
             on_kept=lambda: self.on_kept(folder_of(step.path)),
         )
@@ -438,7 +438,7 @@ class SetCommit(Struct, kw_only=True):
         else:
             journal.remove()
 
-    def _committed(self) -> tuple[Committed, ...]:
+    def _list_committed(self) -> tuple[Committed, ...]:
         """Return what became of each file, in the order of `files`."""
         by_file: dict[int, Committed] = {}
         for step in self._steps:

@@ -411,7 +411,7 @@ def _recover(
         journal = read_journal(fd)
         if journal.is_damaged:
             return (), Unsettled(journal=path, reason="it is damaged, or of a newer version")
-        files, waiting = _settled(journal, fd, path, opener, used)
+        files, waiting = _settle(journal, fd, path, opener, used)
         if waiting is None:
             os.unlink(name, dir_fd=dir_fd)
         return files, waiting
@@ -421,7 +421,7 @@ def _recover(
         descriptors.close(fd)
 
 
-def _settled(
+def _settle(
     journal: ReadJournal, fd: int, path: str, opener: Opener, used: NamedFolder | None
 ) -> tuple[tuple[RecoveredFile, ...], Unsettled | None]:
     """See `_recover`. Raises: OSError, BusyError."""

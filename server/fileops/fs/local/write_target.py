@@ -69,7 +69,7 @@ def require_writable(target: WriteTarget) -> None:
 #   and releases it without waiting for anything.
 # - A process that holds a flock waits for no other flock: that of its temp file is only tried, and always free.
 #
-# A change set holds the locks of several files at once (`locked_all`). It takes them in rounds: all paths, in their
+# A change set holds the locks of several files at once (`open_targets`). It takes them in rounds: all paths, in their
 # order as strings; then all inodes, in their order as numbers; then all flocks, in the order of the inodes. Consider a
 # circle of threads, each of which waits for a lock that the next one holds:
 #
@@ -83,10 +83,10 @@ def require_writable(target: WriteTarget) -> None:
 # ends after some seconds. That two paths of a set lead to one inode is noticed before the second round.
 #
 # The wait for an inode or for the flock may be long, and the file may be replaced in that time. Then the lock is on a
-# file that is not at the path. `lock` compares the inode at the path once more. `locked` leaves this to the commit,
-# whose last compare raises Stale if the path leads to another inode. Only in the usual case, a file that another daemon
-# has just replaced and that has no name any more, it begins again itself: many writers of one file would otherwise
-# use up the attempts of their callers.
+# file that is not at the path. `lock` compares the inode at the path once more. `open_target` leaves this to the
+# commit, whose last compare raises Stale if the path leads to another inode. Only in the usual case, a file that
+# another daemon has just replaced and that has no name any more, it begins again itself: many writers of one file
+# would otherwise use up the attempts of their callers.
 
 
 class WriteTargets:
@@ -128,7 +128,7 @@ class WriteTargets:
         return self._locks.of(inode_of(status))
 
     @contextmanager
-    def locked(self, path: str) -> Generator[WriteTarget]:
+    def open_target(self, path: str) -> Generator[WriteTarget]:
         """Yield the file at the path, locked. The commit has to check that it is still there.
 
         Raises: OSError, PathMoved; Stale, if there is no file.
@@ -156,10 +156,10 @@ class WriteTargets:
                         descriptors.unlock_and_close_later(fd)
 
     @contextmanager
-    def locked_all(self, paths: Sequence[str], free_paths: Sequence[str]) -> Generator[dict[str, WriteTarget]]:
+    def open_targets(self, paths: Sequence[str], free_paths: Sequence[str]) -> Generator[dict[str, WriteTarget]]:
         """Yield the files at the paths, all locked. `free_paths`, at which no file should exist, are locked too.
 
-        Raises: as `locked`.
+        Raises: as `open_target`.
         """
         with ExitStack() as held:
             for path in sorted({*paths, *free_paths}):

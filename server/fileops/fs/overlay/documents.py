@@ -90,17 +90,17 @@ class DocumentStore:
     # --- what the editors say (event loop) ---------------------------------------------------------------------
     # Each returns the path at which another text may be effective now; None if no such document is open.
 
-    def opened(self, key: DocumentKey, path: str, version: int, text: str) -> None:
+    def did_open(self, key: DocumentKey, path: str, version: int, text: str) -> None:
         """Add a document; if it is already open, this is its new text."""
         self._open(key, path, version, TextDocument(text), None)
 
-    def notebook_opened(self, key: DocumentKey, path: str, version: int, reported: Sequence[ReportedCell]) -> None:
+    def did_open_notebook(self, key: DocumentKey, path: str, version: int, reported: Sequence[ReportedCell]) -> None:
         """Add a notebook; if it is already open, these are its new cells."""
         replaced = CellsReplaced(start=0, delete_count=0, cells=tuple(reported))
         cells = cells_after_changes((), [replaced], self._encoding(key.editor))
         self._open(key, path, version, text_of(cells), None, cells)
 
-    def opened_unknown(self, key: DocumentKey, path: str, reason: str) -> None:
+    def did_open_unknown(self, key: DocumentKey, path: str, reason: str) -> None:
         """Add a document whose text could not be decoded."""
         self._open(key, path, 0, TextDocument(""), Doubt(reason=reason))
 
@@ -129,7 +129,7 @@ class DocumentStore:
             self._unlocated[key] = None
             self._typed[key] = TypedText(document.text)
 
-    def changed(self, key: DocumentKey, version: int, changes: Sequence[DocumentChange]) -> str | None:
+    def did_change(self, key: DocumentKey, version: int, changes: Sequence[DocumentChange]) -> str | None:
         """Apply changes. One that does not fit the text that we have puts the document in doubt."""
         with self._lock:
             document = self._find(key)
@@ -139,7 +139,7 @@ class DocumentStore:
             self._typed[document.key].add(changed.typed)
             return self._change(replace(document, version=version, text=changed.text, doubt=changed.doubt))
 
-    def notebook_changed(self, key: DocumentKey, version: int, changes: Sequence[NotebookChange]) -> str | None:
+    def did_change_notebook(self, key: DocumentKey, version: int, changes: Sequence[NotebookChange]) -> str | None:
         """Apply changes of cells. One that does not fit the cells that we have puts the notebook in doubt."""
         with self._lock:
             document = self._find(key)
@@ -173,7 +173,7 @@ class DocumentStore:
                 self._put(replace(document, serial=self._next_serial(), doubt=Doubt(reason=reason)))
             return [self._table.place_of(document) for document in documents]
 
-    def saved(self, key: DocumentKey) -> str | None:
+    def did_save(self, key: DocumentKey) -> str | None:
         with self._lock:
             document = self._find(key)
             if document is None:
@@ -191,12 +191,12 @@ class DocumentStore:
             self._table.locate(document.key, document.path, None)
         return path
 
-    def named(self, key: DocumentKey) -> OpenDocument | None:
+    def find(self, key: DocumentKey) -> OpenDocument | None:
         """Return the open document that an editor means by this key."""
         with self._lock:
             return self._find(key)
 
-    def closed(self, key: DocumentKey) -> str | None:
+    def did_close(self, key: DocumentKey) -> str | None:
         with self._lock:
             document = self._find(key)
             if document is None:
@@ -208,7 +208,7 @@ class DocumentStore:
             self._changed.notify_all()
         return path
 
-    def dropped(self, editor: str) -> dict[str, bool]:
+    def close_all_of(self, editor: str) -> dict[str, bool]:
         """Close all documents of an editor that is gone.
 
         Return their paths, and which may have had text that was not saved, or saved without a report.
@@ -217,8 +217,8 @@ class DocumentStore:
             keys = self._table.keys(editor)
         dropped: dict[str, bool] = {}
         for key in keys:
-            document = self.named(key)
-            path = self.closed(key)
+            document = self.find(key)
+            path = self.did_close(key)
             if document is not None and path is not None:
                 is_unsaved = document.reported == "change" or document.is_user_modified is not False
                 dropped[path] = dropped.get(path, False) or is_unsaved

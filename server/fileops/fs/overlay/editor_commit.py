@@ -69,13 +69,13 @@ class EditorCommit(Struct, frozen=True, kw_only=True):
 
     def replace(self, snapshot: Snapshot, splices: Sequence[Splice], hooks: CommitHooks) -> Committed:
         """See FileSystem.replace. The caller holds the file's lock: no check sees our change before it is recorded."""
-        writes = self.planned([FilePlan(snapshot=snapshot, splices=tuple(splices))])
+        writes = self.plan([FilePlan(snapshot=snapshot, splices=tuple(splices))])
         hooks.before()
         (committed,) = self.commit(writes, hooks.on_cancel)
         hooks.after(committed)
         return committed
 
-    def planned(self, wanted: Sequence[FilePlan]) -> "tuple[_EditorWrite, ...]":
+    def plan(self, wanted: Sequence[FilePlan]) -> "tuple[_EditorWrite, ...]":
         """Return what `commit` takes. The caller holds the files' locks until then. Raises: Stale, ApplyRefused."""
         writes: list[_EditorWrite] = []
         for file in wanted:
@@ -116,7 +116,7 @@ class EditorCommit(Struct, frozen=True, kw_only=True):
             after = committed.snapshot
             splices = splices_between(after.data, before.data, texts.detect_format(after.data))
             try:
-                self.commit(self.planned([FilePlan(snapshot=after, splices=splices)]), _never_cancelled)
+                self.commit(self.plan([FilePlan(snapshot=after, splices=splices)]), _never_cancelled)
             except (FileOpsError, Stale):
                 left.append(before.path)
         return tuple(left)
@@ -258,7 +258,7 @@ class EditorCommit(Struct, frozen=True, kw_only=True):
         key, serial = write.document.key, write.document.serial
         if pending.shown_by is not None:
             data = content_of(pending.shown_by, write.state.disk)
-            return self._committed(write, pending.shown_by, data, None)
+            return self._to_committed(write, pending.shown_by, data, None)
         if answer is not None:
             if isinstance(answer, DocumentUnknown):
                 self.documents.await_change(key, serial, answer.reason)
@@ -269,9 +269,9 @@ class EditorCommit(Struct, frozen=True, kw_only=True):
             raise ApplyRefused(reason="the editor reported success, but the document shows another text")
         if not checks_version and write.of_cells is None:
             raise DocumentUnknown(reason=reason)
-        return self._committed(write, unconfirmed, write.new_data, reason)
+        return self._to_committed(write, unconfirmed, write.new_data, reason)
 
-    def _committed(self, write: _EditorWrite, after: OpenDocument, data: bytes, reason: str | None) -> Committed:
+    def _to_committed(self, write: _EditorWrite, after: OpenDocument, data: bytes, reason: str | None) -> Committed:
         snapshot = snapshot_of(write.snapshot.path, after, replace(write.state, serial=after.serial, data=data))
         report = CommitReport(method="buffer", durability="editor", reason=reason)
         return Committed(snapshot=with_changes(snapshot, is_left=True), report=report)

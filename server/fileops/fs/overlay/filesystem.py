@@ -72,7 +72,7 @@ class OverlayFileSystem:
     def disconnect(self, name: str) -> None:
         """Forget an editor and its documents. Called on any thread."""
         self._editors.pop(name, None)
-        dropped = self._documents.dropped(name)
+        dropped = self._documents.close_all_of(name)
         paths = list(dropped)
         self._report_all(paths)
         for path in paths:
@@ -86,33 +86,33 @@ class OverlayFileSystem:
 
     # --- what editors say (event loop): see ports.DocumentSink --------------------------------------------------
 
-    def opened(self, key: DocumentKey, path: str, version: int, text: str) -> None:
-        self._documents.opened(key, path, version, text)
+    def did_open(self, key: DocumentKey, path: str, version: int, text: str) -> None:
+        self._documents.did_open(key, path, version, text)
 
-    def opened_unknown(self, key: DocumentKey, path: str, reason: str) -> None:
-        self._documents.opened_unknown(key, path, reason)
+    def did_open_unknown(self, key: DocumentKey, path: str, reason: str) -> None:
+        self._documents.did_open_unknown(key, path, reason)
 
-    def changed(self, key: DocumentKey, version: int, changes: "Sequence[DocumentChange]") -> bool:
-        return self._report(self._documents.changed(key, version, changes))
+    def did_change(self, key: DocumentKey, version: int, changes: "Sequence[DocumentChange]") -> bool:
+        return self._report(self._documents.did_change(key, version, changes))
 
-    def notebook_opened(self, key: DocumentKey, path: str, version: int, cells: "Sequence[ReportedCell]") -> None:
-        self._documents.notebook_opened(key, path, version, cells)
+    def did_open_notebook(self, key: DocumentKey, path: str, version: int, cells: "Sequence[ReportedCell]") -> None:
+        self._documents.did_open_notebook(key, path, version, cells)
 
-    def notebook_changed(self, key: DocumentKey, version: int, changes: "Sequence[NotebookChange]") -> bool:
-        return self._report(self._documents.notebook_changed(key, version, changes))
+    def did_change_notebook(self, key: DocumentKey, version: int, changes: "Sequence[NotebookChange]") -> bool:
+        return self._report(self._documents.did_change_notebook(key, version, changes))
 
     def mark_unknown(self, editor: str, uri: str | None, reason: str) -> None:
         self._report_all(self._documents.mark_unknown(editor, uri, reason))
 
-    def saved(self, key: DocumentKey) -> None:
-        path = self._documents.saved(key)
+    def did_save(self, key: DocumentKey) -> None:
+        path = self._documents.did_save(key)
         self._report(path)
-        document = self._documents.named(key)
+        document = self._documents.find(key)
         if path is not None and document is not None:
             self.on_saved(key.editor, path, document.text.text)
 
-    def closed(self, key: DocumentKey) -> None:
-        path = self._documents.closed(key)
+    def did_close(self, key: DocumentKey) -> None:
+        path = self._documents.did_close(key)
         self._report(path)
         if path is not None:
             self.on_closed(key.editor, path)
@@ -241,9 +241,9 @@ class OverlayFileSystem:
         with ExitStack() as locked:
             for path in paths if unsaved else ():
                 locked.enter_context(self._delegate.lock_path(path))
-            return self._replaced(set_id, files, unsaved, known, hooks, is_strict=is_strict)
+            return self._replace_files(set_id, files, unsaved, known, hooks, is_strict=is_strict)
 
-    def _replaced(
+    def _replace_files(
         self,
         set_id: str,
         files: Sequence[FilePlan],
@@ -258,7 +258,7 @@ class OverlayFileSystem:
         in_documents = [file for file in files if file.snapshot.path in unsaved]
         on_disk = [file for file in files if file.snapshot.path not in unsaved]
         by_editor: list[tuple[Snapshot, Committed]] = []
-        writes = editor_commit.planned(in_documents)
+        writes = editor_commit.plan(in_documents)
 
         def before() -> None:
             for path, effective in known.items():
@@ -336,29 +336,29 @@ class _EditorDocuments:
         self._overlay = overlay
         self._editor = editor
 
-    def opened(self, uri: str, path: str, version: int, text: str) -> None:
-        self._overlay.opened(DocumentKey(self._editor, uri), path, version, text)
+    def did_open(self, uri: str, path: str, version: int, text: str) -> None:
+        self._overlay.did_open(DocumentKey(self._editor, uri), path, version, text)
 
-    def opened_unknown(self, uri: str, path: str, reason: str) -> None:
-        self._overlay.opened_unknown(DocumentKey(self._editor, uri), path, reason)
+    def did_open_unknown(self, uri: str, path: str, reason: str) -> None:
+        self._overlay.did_open_unknown(DocumentKey(self._editor, uri), path, reason)
 
-    def changed(self, uri: str, version: int, changes: "Sequence[DocumentChange]") -> bool:
-        return self._overlay.changed(DocumentKey(self._editor, uri), version, changes)
+    def did_change(self, uri: str, version: int, changes: "Sequence[DocumentChange]") -> bool:
+        return self._overlay.did_change(DocumentKey(self._editor, uri), version, changes)
 
-    def notebook_opened(self, uri: str, path: str, version: int, cells: "Sequence[ReportedCell]") -> None:
-        self._overlay.notebook_opened(DocumentKey(self._editor, uri), path, version, cells)
+    def did_open_notebook(self, uri: str, path: str, version: int, cells: "Sequence[ReportedCell]") -> None:
+        self._overlay.did_open_notebook(DocumentKey(self._editor, uri), path, version, cells)
 
-    def notebook_changed(self, uri: str, version: int, changes: "Sequence[NotebookChange]") -> bool:
-        return self._overlay.notebook_changed(DocumentKey(self._editor, uri), version, changes)
+    def did_change_notebook(self, uri: str, version: int, changes: "Sequence[NotebookChange]") -> bool:
+        return self._overlay.did_change_notebook(DocumentKey(self._editor, uri), version, changes)
 
     def mark_unknown(self, uri: str | None, reason: str) -> None:
         self._overlay.mark_unknown(self._editor, uri, reason)
 
-    def saved(self, uri: str) -> None:
-        self._overlay.saved(DocumentKey(self._editor, uri))
+    def did_save(self, uri: str) -> None:
+        self._overlay.did_save(DocumentKey(self._editor, uri))
 
-    def closed(self, uri: str) -> None:
-        self._overlay.closed(DocumentKey(self._editor, uri))
+    def did_close(self, uri: str) -> None:
+        self._overlay.did_close(DocumentKey(self._editor, uri))
 
     @property
     def has_unclassified(self) -> bool:

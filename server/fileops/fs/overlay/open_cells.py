@@ -101,7 +101,7 @@ def _with_text(cell: OpenCell, change: CellTextChanged, encoding: PositionEncodi
         start, end, new = one
         if not text.has_range(start, end):
             raise UnfitChange("the editor reported a change at a place that a cell does not have")
-        text = text.spliced(*text.offsets_of(start, end, encoding), new)
+        text = text.splice(*text.offsets_of(start, end, encoding), new)
     return replace(cell, version=change.version, text=text)
 
 

@@ -147,10 +147,10 @@ def after_comparison(document: OpenDocument, disk: DiskFacts, digest: bytes) -> 
     An editor may report a reload after the file has changed again. So a text that the file has had is not the user's.
     """
     if digest == disk.digest:
-        return replace(_synced(document), is_user_modified=False, file_texts=())
+        return replace(_sync(document), is_user_modified=False, file_texts=())
     if digest in document.file_texts:
         later = document.file_texts[document.file_texts.index(digest) + 1 :]
-        reloaded = replace(_synced(document), is_user_modified=False, file_texts=later)
+        reloaded = replace(_sync(document), is_user_modified=False, file_texts=later)
         return with_file_text(reloaded, disk.digest)
     is_first = document.is_user_modified is None
     compared = replace(
@@ -162,7 +162,7 @@ def after_comparison(document: OpenDocument, disk: DiskFacts, digest: bytes) -> 
     return with_file_text(compared, disk.digest)
 
 
-def _synced(document: OpenDocument) -> OpenDocument:
+def _sync(document: OpenDocument) -> OpenDocument:
     cells = () if document.cells is None else tuple(cell.uri for cell in document.cells)
     return replace(document, synced=document.text.text, synced_cells=cells)
 
@@ -205,7 +205,7 @@ def after_changes(
                 has_lines = start.line != end.line
                 is_certain_all = is_certain_all and is_certain(text, first, last, new, has_lines=has_lines)
                 n_expected = text.n_chars - (last - first) + len(new)
-                text = text.spliced(first, last, new)
+                text = text.splice(first, last, new)
                 is_certain_all = is_certain_all and text.n_chars == n_expected  # else halves of a character were joined
                 typed.append((first, last, new))
     return Changed(text=text, doubt=doubt, typed=typed if is_certain_all and doubt is None else None)

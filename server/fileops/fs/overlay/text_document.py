@@ -36,7 +36,7 @@ class _Chunk:
 
 
 class TextDocument:
-    """Immutable: `spliced` returns another one, which shares all chunks but the touched ones."""
+    """Immutable: `splice` returns another one, which shares all chunks but the touched ones."""
 
     __slots__ = ("_breaks", "_chunks", "_ends", "_text")
 
@@ -80,7 +80,7 @@ class TextDocument:
             start, end = end, start
         return self.offset_at(start, encoding), self.offset_at(end, encoding)
 
-    def spliced(self, start: int, end: int, new: str) -> "TextDocument":
+    def splice(self, start: int, end: int, new: str) -> "TextDocument":
         """Replace the code points [start, end)."""
         first = min(bisect_right(self._ends, start), max(len(self._chunks) - 1, 0))
         last = min(bisect_left(self._ends, end, lo=first), max(len(self._chunks) - 1, 0))
@@ -151,7 +151,7 @@ def without_bom(text: str, fmt: TextFormat) -> str:
     return text[1:] if fmt.bom and text.startswith("\ufeff") else text
 
 
-def advanced(position: DocumentPosition, text: str, encoding: PositionEncoding) -> DocumentPosition:
+def advance(position: DocumentPosition, text: str, encoding: PositionEncoding) -> DocumentPosition:
     """Return the position after a text at `position` that neither begins nor ends inside a CRLF."""
     n_breaks = _Chunk(text).n_breaks
     if not n_breaks:

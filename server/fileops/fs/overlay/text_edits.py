@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from fileops.core.splices import apply_within
 from fileops.core.text import newline_of, return_of
-from fileops.fs.overlay.text_document import TextDocument, advanced, without_bom
+from fileops.fs.overlay.text_document import TextDocument, advance, without_bom
 from fileops.model.documents import DocumentEdit, DocumentPosition, PositionEncoding
 from fileops.model.edits import Splice
 from fileops.model.files import TextFormat
@@ -20,11 +20,11 @@ def document_edits(
     """Return the edits, in order and without overlap. `data` is the document's text as `encode_document` returns it."""
     at = len(fmt.bom)
     text = document.text[: len(document.text) - len(without_bom(document.text, fmt))]
-    position = advanced(DocumentPosition(0, 0), text, encoding)
+    position = advance(DocumentPosition(0, 0), text, encoding)
     edits: list[DocumentEdit] = []
     for splice in _widen(data, fmt, splices):
-        start = advanced(position, _decode(data[at : splice.start], fmt), encoding)
-        position = advanced(start, _decode(data[splice.start : splice.end], fmt), encoding)
+        start = advance(position, _decode(data[at : splice.start], fmt), encoding)
+        position = advance(start, _decode(data[splice.start : splice.end], fmt), encoding)
         at = splice.end
         edits.append(DocumentEdit(start, position, _decode(splice.new, fmt)))
     return tuple(edits)

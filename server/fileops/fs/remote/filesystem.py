@@ -18,7 +18,7 @@ from stat import S_IFREG
 
 from fileops.core import splices as core_splices
 from fileops.fs.names import require_possible
-from fileops.fs.os_errors import translating
+from fileops.fs.os_errors import translate_errors
 from fileops.fs.remote.backend import MAX_REMOVALS, Backend, RemoteEntry, RemoteReader, StagedContent
 from fileops.fs.remote.paths import PathCheck, RemotePaths
 from fileops.model.changes import FilePlan
@@ -72,7 +72,7 @@ class RemoteFileSystem:
         if not self._backend.was_reached:
             return self._paths.near(far)
         n_links = 0
-        with translating(path):
+        with translate_errors(path):
             while True:
                 steps = self._paths.steps(far)
                 entries = self._backend.stat_many(steps)
@@ -92,12 +92,12 @@ class RemoteFileSystem:
     # --- reading ----------------------------------------------------------------------------------------------
 
     def stat(self, path: str) -> Stamp | None:
-        with translating(path):
+        with translate_errors(path):
             entry = self._check.entry(path)
         return None if entry is None else self._stamp(entry)
 
     def open(self, path: str) -> "RemoteStream":
-        with translating(path):
+        with translate_errors(path):
             before = self._check.entry_before_opening(path)
             if before is None:
                 raise FileMissing
@@ -114,7 +114,7 @@ class RemoteFileSystem:
         """Return None: reading from another machine always waits."""
 
     def read(self, path: str) -> Snapshot:
-        with translating(path):
+        with translate_errors(path):
             entry = self._check.entry_before_opening(path)
             if entry is None:
                 return Snapshot(path=path, stamp=None, data=b"", taken_ns=0)
@@ -148,23 +148,23 @@ class RemoteFileSystem:
         with self.lock(path):
             if snapshot.stamp is None:
                 return self._create(path, data, hooks)
-            with translating(path):
+            with translate_errors(path):
                 entry = self._require_same(snapshot)
             if data == snapshot.data:
                 hooks.before()
-                return _finished(
-                    self._committed(path, data, entry, CommitReport(method="none", durability="synced")), hooks
+                return _finish(
+                    self._to_committed(path, data, entry, CommitReport(method="none", durability="synced")), hooks
                 )
             hooks.prepare()
             with ExitStack() as held:
-                with translating(path):
+                with translate_errors(path):
                     staged = held.enter_context(self._stage(path, data, entry))
                 hooks.before()
-                with translating(path):
+                with translate_errors(path):
                     self._require_same(snapshot)
                     with self._translate_missing(path):
                         report = staged.publish()
-            return _finished(self._committed(path, data, self._written(path, len(data)), report), hooks)
+            return _finish(self._to_committed(path, data, self._stat_written(path, len(data)), report), hooks)
 
     def replace_set(
         self, set_id: str, files: Sequence[FilePlan], hooks: SetHooks, *, is_strict: bool = True
@@ -175,15 +175,15 @@ class RemoteFileSystem:
     def remove(self, snapshot: Snapshot, hooks: CommitHooks) -> Committed:
         path = snapshot.path
         with self.lock(path):
-            with translating(path):
+            with translate_errors(path):
                 self._require_same(snapshot)
             hooks.before()
-            with translating(path):
+            with translate_errors(path):
                 self._require_same(snapshot)
                 self._backend.remove(self._paths.far(path))
             gone = Snapshot(path=path, stamp=None, data=b"", taken_ns=0)
             report = CommitReport(method="delete", durability="not_synced")
-            return _finished(Committed(snapshot=gone, report=report), hooks)
+            return _finish(Committed(snapshot=gone, report=report), hooks)
 
     def lock_path(self, path: str) -> AbstractContextManager[object]:
         return self._locks.of(path)
@@ -214,7 +214,7 @@ class RemoteFileSystem:
 
     def _create(self, path: str, data: bytes, hooks: CommitHooks) -> Committed:
         with ExitStack() as undo:
-            with translating(path, is_creating=True):
+            with translate_errors(path, is_creating=True):
                 if self._check.entry(path) is not None:
                     raise AlreadyExists
                 hooks.prepare()
@@ -222,7 +222,7 @@ class RemoteFileSystem:
                 with self._translate_missing(path):
                     staged = undo.enter_context(self._stage(path, data, None))
             hooks.before()
-            with translating(path, is_creating=True), self._translate_missing(path):
+            with translate_errors(path, is_creating=True), self._translate_missing(path):
                 if self._backend.has_links and self._check.entry(path) is not None:
                     raise AlreadyExists
                 try:
@@ -230,7 +230,7 @@ class RemoteFileSystem:
                 except FileExistsError as error:
                     raise AlreadyExists from error
             undo.pop_all()
-        return _finished(self._committed(path, data, self._written(path, len(data)), report), hooks)
+        return _finish(self._to_committed(path, data, self._stat_written(path, len(data)), report), hooks)
 
     @contextmanager
     def _translate_missing(self, path: str) -> Generator[None]:
@@ -242,14 +242,14 @@ class RemoteFileSystem:
                 raise  # the mapped folder itself is missing
             raise PathMoved(path=path) from error
 
-    def _written(self, path: str, size_bytes: int) -> RemoteEntry:
+    def _stat_written(self, path: str, size_bytes: int) -> RemoteEntry:
         """Return the entry after a commit, or a substitute if it cannot be read, since the commit has been made."""
         with suppress(OSError, FileOpsError, PathMoved):
             if (entry := self._check.entry(path)) is not None:
                 return entry
         return RemoteEntry(kind="file", size_bytes=size_bytes)
 
-    def _committed(self, path: str, data: bytes, entry: RemoteEntry, report: CommitReport) -> Committed:
+    def _to_committed(self, path: str, data: bytes, entry: RemoteEntry, report: CommitReport) -> Committed:
         stamp = self._stamp(entry)
         return Committed(snapshot=Snapshot(path=path, stamp=stamp, data=data, taken_ns=stamp.mtime_ns), report=report)
 
@@ -269,7 +269,7 @@ class RemoteStream:
         self.taken_ns = stamp.mtime_ns
 
     def read(self, max_bytes: int) -> bytes:
-        with translating(self._path):
+        with translate_errors(self._path):
             return self._reader.read(max_bytes)
 
     def seek(self, offset_bytes: int) -> None:
@@ -292,7 +292,7 @@ def mount_of(path: str, mounts: Sequence[RemoteFileSystem]) -> RemoteFileSystem 
     return max(fits, key=lambda mount: len(mount.prefix), default=None)
 
 
-def _finished(committed: Committed, hooks: CommitHooks) -> Committed:
+def _finish(committed: Committed, hooks: CommitHooks) -> Committed:
     hooks.after(committed)
     return committed
 

@@ -49,7 +49,7 @@ def _why_unknown(protocol: str) -> str | None:
     return None
 
 
-def mounted(disk: FileSystem, mounts: Sequence[Mount]) -> RouterFileSystem:
+def mount_all(disk: FileSystem, mounts: Sequence[Mount]) -> RouterFileSystem:
     remote = [RemoteFileSystem(mount.prefix, folder_in(mount.url), _backend(mount)) for mount in mounts]
     return RouterFileSystem(disk, remote)
 

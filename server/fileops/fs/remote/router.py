@@ -39,7 +39,7 @@ class RouterFileSystem:
         if mount is None:
             normal = self._disk.resolve(path)
             mount = mount_of(normal, self._mounts)
-        return normal if mount is None else _waiting(mount).resolve(normal)
+        return normal if mount is None else _require_share(mount).resolve(normal)
 
     def stat(self, path: str) -> Stamp | None:
         return self._at(path).stat(path)
@@ -82,10 +82,10 @@ class RouterFileSystem:
 
     def _at(self, path: str) -> FileSystem:
         mount = mount_of(path, self._mounts)
-        return self._disk if mount is None else _waiting(mount)
+        return self._disk if mount is None else _require_share(mount)
 
 
-def _waiting(mount: RemoteFileSystem) -> RemoteFileSystem:
+def _require_share(mount: RemoteFileSystem) -> RemoteFileSystem:
     """Return the mount if this thread may wait for it. Raises: NeedsShare, ConnectionFailed."""
     refusal = partial(ConnectionFailed, where=mount.label, reason="too many requests are already waiting for it")
     shares.require(shares.of_mount(mount.prefix), refusal)

@@ -88,7 +88,7 @@ def content_of(changes: Iterable[Change]) -> dict[str, Any]:
     return root
 
 
-def replaced_by(changes: Iterable[Change], written: Sequence[Mapping[str, Any]]) -> Iterator[KeyPath]:
+def find_replaced(changes: Iterable[Change], written: Sequence[Mapping[str, Any]]) -> Iterator[KeyPath]:
     """Yield the paths of the values that changes replace, except those that we have written ourselves."""
     for change in changes:
         if isinstance(change, Replace):
@@ -152,7 +152,7 @@ def _object_at(root: Mapping[str, Any], path: KeyPath) -> Mapping[str, Any] | No
     return found if _is_object(found) else None
 
 
-def changed(present: Mapping[str, Any], changes: list[Change]) -> dict[str, Any]:
+def apply(present: Mapping[str, Any], changes: list[Change]) -> dict[str, Any]:
     """Return a copy of the data with the changes applied."""
     root: dict[str, Any] = deepcopy(dict(present))
     carry_out(changes, root)

@@ -5,11 +5,13 @@ import contextlib
 import difflib
 import json
 import os
+import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
+from fileops.core.presentation.phrases import format_count
 from fileops.core.roots import is_inside
 from fileops.mcp.config import additions, check, jsonc, language_servers, places, settings_file, summary, toml
 from fileops.mcp.config.additions import Addition
@@ -19,10 +21,10 @@ from fileops.mcp.config.changes import (
     Append,
     Change,
     KeyPath,
-    changed,
+    apply,
     changes_to,
     content_of,
-    replaced_by,
+    find_replaced,
     reverse_of,
 )
 from fileops.mcp.config.documents import (
@@ -38,7 +40,7 @@ from fileops.mcp.config.documents import (
     to_json,
 )
 from fileops.mcp.config.settings_file import SettingsFile, UnusableFile
-from fileops.mcp.config.text_splices import TextSplice, reversed_in, splices_between
+from fileops.mcp.config.text_splices import TextSplice, reverse_in, splices_between
 from fileops.wire.language_servers import file_of_the_user
 
 
@@ -62,6 +64,13 @@ class ConfigPlan:
         before = "/dev/null" if self.file.status is None else name
         lines = difflib.unified_diff(old, new, before, "/dev/null" if self.text is None else name)
         return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
+
+    @property
+    def counts(self) -> str:
+        lines = self.diff.splitlines()[2:]
+        added, removed = (sum(line.startswith(sign) for line in lines) for sign in "+-")
+        what = "" if self.file.status is not None else "a new file, "
+        return f"{self.file.path}: {what}{format_count(added, 'line')} added, {removed} removed\n"
 
 
 def main(options: argparse.Namespace) -> int:
@@ -90,6 +99,8 @@ def main(options: argparse.Namespace) -> int:
         return check.print_state({mode: documents, other_mode(mode): others}, options.host, folder)
     if not options.write and not options.remove:
         sys.stdout.write("\n".join(document.printed for document in documents))
+        if sys.stdout.isatty():
+            sys.stderr.write(f"\nTo merge this into the files that are named above: {_again(options)} --write\n")
         return 0
     try:
         status = _write(documents, others, options, folder)
@@ -125,11 +136,8 @@ def _write(documents: list[Document], others: list[Document], options: argparse.
             plans.append(plan)
     if not plans:
         return 0
-    sys.stdout.write("".join(plan.diff for plan in plans))
-    if not options.remove:
-        sys.stdout.write(_summary(plans, options.mode, options))
-    sys.stdout.flush()
-    if not options.yes and not _has_consent():
+    about = "" if options.remove else _summary(plans, options.mode, options)
+    if not _show(plans, about, options):
         return 1
     for plan in plans:
         _carry_out(plan)
@@ -138,6 +146,21 @@ def _write(documents: list[Document], others: list[Document], options: argparse.
         with contextlib.suppress(OSError):  # it is in use, or gone
             os.rmdir(created)
     return 0
+
+
+def _show(plans: Sequence[ConfigPlan], about: str, options: argparse.Namespace) -> bool:
+    """Show the changes, and what they are for. Return whether the user wants them.
+
+    A person at a terminal sees changes that do not fit the screen on request, so that what they are for is in sight.
+    """
+    diff, counts = ("".join(each) for each in zip(*((plan.diff, plan.counts) for plan in plans), strict=True))
+    size = shutil.get_terminal_size()
+    n_rows = sum(1 + len(line) // size.columns for line in (diff + about).splitlines())
+    is_person = not options.yes and sys.stdin.isatty() and sys.stdout.isatty()
+    is_counted = is_person and n_rows >= size.lines
+    sys.stdout.write((counts if is_counted else diff) + about)
+    sys.stdout.flush()
+    return options.yes or _has_consent(diff=diff if is_counted else "")
 
 
 def _carry_out(plan: ConfigPlan) -> None:
@@ -161,7 +184,7 @@ def _carry_out(plan: ConfigPlan) -> None:
 def _summary(plans: list[ConfigPlan], mode: Mode, options: argparse.Namespace) -> str:
     """Return what the changes above are for, who asks from now on, what to do next, and what takes them back."""
     files = f"{len(plans)} file{'s' if len(plans) > 1 else ''}"
-    again = f"fileops-server mcp config {options.host}{' --project' if options.project else ''}"
+    again = _again(options)
     other = other_mode(mode)
     lines = [f"\nWith these changes in {files}, {summary.effect(options.host, mode)}"]
     if any(summary.runs_hook_of(plan.file.text, other) for plan in plans):
@@ -176,13 +199,17 @@ def _summary(plans: list[ConfigPlan], mode: Mode, options: argparse.Namespace) -
     return "\n".join(lines) + "\n"
 
 
+def _again(options: argparse.Namespace) -> str:
+    return f"fileops-server mcp config {options.host}{' --project' if options.project else ''}"
+
+
 def _offer_language_servers(options: argparse.Namespace, folder: str) -> int:
     """Let the user name the installed language servers. An existing list is theirs, and stays."""
     path = file_of_the_user()
     project = places.top_of_repository(folder)
     if os.path.lexists(path) or is_inside(os.path.realpath(project), os.path.realpath(path)):
         return 0
-    found = language_servers.installed(project)
+    found = language_servers.find_installed(project)
     if not found:
         return 0
     *others, last = (str(setting["name"]) for setting in found)
@@ -201,13 +228,19 @@ def _offer_language_servers(options: argparse.Namespace, folder: str) -> int:
     return 0
 
 
-def _has_consent(question: str = "Write these changes?") -> bool:
+def _has_consent(question: str = "Write these changes?", diff: str = "") -> bool:
+    """Ask the person at the terminal. Args: diff: what they have not seen yet, and may ask for."""
     if not sys.stdin.isatty():
         sys.stderr.write("fileops-server mcp config: stdin is not a terminal. Add --yes to write these changes.\n")
         return False
-    sys.stdout.write(f"{question} [y/N] ")
-    sys.stdout.flush()
-    if sys.stdin.readline().strip().lower() in {"y", "yes"}:
+    while True:
+        sys.stdout.write(f"{question} {'[y/N, d: show the differences]' if diff else '[y/N]'} ")
+        sys.stdout.flush()
+        answer = sys.stdin.readline().strip().lower()
+        if answer != "d" or not diff:
+            break
+        sys.stdout.write(diff)
+    if answer in {"y", "yes"}:
         return True
     sys.stderr.write("Nothing was written.\n")
     return False
@@ -243,7 +276,7 @@ def _plan(
     written = [content_of(addition.changes) for addition in ours]
     if not changes and not any(list(changes_to(document.content, content)) for content in written):
         return None
-    conflicts = [".".join(path) for path in replaced_by(changes, written)]
+    conflicts = [".".join(path) for path in find_replaced(changes, written)]
     if conflicts and not may_replace:
         names = ", ".join(conflicts)
         raise UnusableFile(f"{file.path} has another value for {names}. Change it by hand, or add --replace.")
@@ -380,7 +413,7 @@ def _take_back(document: Document, text: str, made: Sequence[Addition]) -> tuple
 
 def _without(document: Document, text: str, addition: Addition) -> str:
     """Return the text without an addition: as it was before, or, if the user has changed it since, as far as it is."""
-    before = reversed_in(text, addition.splices) if addition.splices else None
+    before = reverse_in(text, addition.splices) if addition.splices else None
     if isinstance(document, Script):
         return ("" if text.startswith(document.marks) else text) if before is None else before
     if isinstance(document, IgnoredFile):
@@ -406,7 +439,7 @@ def _present(document: JsonDocument | TomlDocument, file: SettingsFile) -> dict[
 
 def _apply(document: JsonDocument | TomlDocument, path: str, text: str, changes: list[Change]) -> str:
     """Return the text with the changes, and with nothing else changed in its data. Raises: UnusableFile."""
-    wanted = changed(_parse(document, text), changes)
+    wanted = apply(_parse(document, text), changes)
     if isinstance(document, JsonDocument) and jsonc.is_blank(text):
         end = "" if not text.strip() or text.endswith("\n") else "\n"
         return f"{text if text.strip() else ''}{end}{to_json(wanted)}\n" if changes else text

@@ -32,7 +32,7 @@ _KNOWN = (
 )
 
 
-def installed(project: str) -> list[dict[str, object]]:
+def find_installed(project: str) -> list[dict[str, object]]:
     """Return the settings of the language servers that are found outside the project (R-DIAG-17)."""
     found: dict[str, dict[str, object]] = {}
     for known in _KNOWN:

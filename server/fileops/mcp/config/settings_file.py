@@ -37,7 +37,7 @@ class SettingsFile:
         except UnicodeDecodeError:
             raise UnusableFile(f"{self.path} is not UTF-8.") from None
 
-    def encoded(self, text: str) -> bytes:
+    def encode(self, text: str) -> bytes:
         return ((BOM if self.data.startswith(BOM.encode()) else "") + text).encode()
 
 
@@ -90,7 +90,7 @@ def replace(file: SettingsFile, text: str) -> None:
         raise UnusableFile(f"{folder} cannot be written: {error.strerror}.") from None
     try:
         with os.fdopen(descriptor, "wb") as out:
-            out.write(file.encoded(text))
+            out.write(file.encode(text))
             out.flush()
             os.fchmod(out.fileno(), stat.S_IMODE(file.status.st_mode) if file.status else 0o644 & ~_umask())
             os.fsync(out.fileno())

@@ -47,7 +47,7 @@ def changed_lines(before: str, after: str) -> Iterator[TextSplice]:
             yield _trim(starts[new_start], text, "".join(old_lines[old_start:old_end]))
 
 
-def reversed_in(text: str, splices: Sequence[TextSplice]) -> str | None:
+def reverse_in(text: str, splices: Sequence[TextSplice]) -> str | None:
     """Return the text with all splices reversed, each where it was or at the one place where its text now is.
 
     None if one of them cannot be found.

@@ -25,7 +25,7 @@ from fileops.service.policy import Policy
 from fileops.service.review.client import ReviewAsker
 from fileops.service.review.queue import WaitingReview
 from fileops.service.sessions import OpenSession
-from fileops.telemetry.calls import excluded
+from fileops.telemetry.calls import exclude_wait
 
 
 class ClientApproval:
@@ -168,7 +168,7 @@ class Asking:
             return Once()
         if self._review is None:
             self._review = self._asker.open(self._full_name or question.session_id)
-        with excluded(), self._approval.counted_as_waiting():
+        with exclude_wait(), self._approval.counted_as_waiting():
             decision = await self._review.decide(question)
         self._approval.note_decision(decision, self._full_name, self._session)
         return decision

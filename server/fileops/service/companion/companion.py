@@ -306,7 +306,7 @@ class Companion:
 
         def note() -> None:
             before = with_data(announced.before, data=made.before or b"")
-            shown = None if announced.is_whole else freshness.shown_before(self.session_id, before)
+            shown = None if announced.is_whole else freshness.find_shown(self.session_id, before)
             if shown is not None:  # lines of others that the session has not seen stay unseen
                 shown = carried_to(shown, before.data, found.data) or shown
             freshness.note_write(
@@ -361,7 +361,7 @@ class Companion:
     def _shown_after(self, write: AnnouncedWrite) -> bytes | None:
         """Return what the session knows of the file now: its base with its own edit. Others' lines stay unseen."""
         commit = write.commit
-        shown = None if commit is None else self._workspace.freshness.shown_before(self.session_id, commit.before)
+        shown = None if commit is None else self._workspace.freshness.find_shown(self.session_id, commit.before)
         if commit is None or shown is None:
             return None
         made = next((result for result in write.announced.results_of(shown) if result is not None), None)

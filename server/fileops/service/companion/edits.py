@@ -183,7 +183,7 @@ class EditGuard(Struct, frozen=True, kw_only=True):
         if self.freshness.is_tracked(self.session_id, present.path) and not self.freshness.knows(
             self.session_id, present
         ):
-            by = self.freshness.changed_by(self.session_id, present)
+            by = self.freshness.find_changer(self.session_id, present)
             return Checked(outcome="refused", edit=edit, refusal=texts.deletion_text(path, by))
         if both.editor is not None:
             shown = texts.number_whole(shown_text(present) or "") or texts.READ_AGAIN

@@ -309,7 +309,7 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
         history = Lineages(self.store, follows_others(texts)).of(new.path)
         becomes = executable_bit_without(history, {entry.entry_id for entry in rewind.undone})
         mode = new.stamp.mode & 0o7777
-        mode = mode if becomes is None else Permissions(becomes_executable=becomes).applied_to(mode)
+        mode = mode if becomes is None else Permissions(becomes_executable=becomes).apply_to(mode)
         change = self._change(old, back.content, undone)
         if change.plan.creates:
             plan = replace(change.plan, change=with_permissions(change.plan.change, Permissions(mode)))
@@ -442,7 +442,7 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
         mode = None if deletion is None else deletion.mode
         if mode is None:
             return Permissions(becomes_executable=True) if becomes else None
-        return Permissions(mode if becomes is None else Permissions(becomes_executable=becomes).applied_to(mode))
+        return Permissions(mode if becomes is None else Permissions(becomes_executable=becomes).apply_to(mode))
 
 
 def _has(entries: Sequence[Entry], kind: EntryKind) -> bool:

@@ -171,7 +171,7 @@ def test_journal_in_the_state_folder_waits_for_the_folder_of_its_file(folder: st
         fs = LocalFileSystem(state_folder=str(state))
         for _ in range(2):
             fs.recover(str(other))
-        return [unsettled.reason for unsettled in fs.unsettled()]
+        return [unsettled.reason for unsettled in fs.list_unsettled()]
 
     assert in_child(look_elsewhere, uid=NOBODY).value == [f"{locked} is not there"]
     if has_mount_point:

@@ -322,7 +322,7 @@ def test_file_that_is_replaced_before_it_is_opened_is_locked_itself(
         return status
 
     monkeypatch.setattr(os, "stat", replaced_after)
-    with targets.locked(path) as target, ThreadPoolExecutor(1) as other:
+    with targets.open_target(path) as target, ThreadPoolExecutor(1) as other:
         assert os.path.samestat(target.status, look(path))
 
         def lock_alias() -> bool:
@@ -348,7 +348,7 @@ def test_name_that_leads_elsewhere_when_it_is_opened_is_no_target(
         return status
 
     monkeypatch.setattr(os, "stat", replaced_after)
-    with pytest.raises((NotRegularFile, IsDirectory)), WriteTargets(nofollow.best_opener()).locked(path):
+    with pytest.raises((NotRegularFile, IsDirectory)), WriteTargets(nofollow.best_opener()).open_target(path):
         pass
 
 

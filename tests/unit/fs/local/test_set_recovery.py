@@ -230,7 +230,7 @@ def test_journal_that_cannot_be_understood_is_kept_and_named(scene: Scene, junk:
     before = scene.recover()
     assert before == {"a": NEW, TEMP: OLD}
     assert journal.read_bytes() == junk
-    assert [unsettled.journal for unsettled in scene.fs.unsettled()] == [str(journal)]
+    assert [unsettled.journal for unsettled in scene.fs.list_unsettled()] == [str(journal)]
 
 
 def _junk_journal(scene: Scene, junk: bytes) -> Path:
@@ -291,13 +291,13 @@ def test_journal_waits_for_its_folder(
     for folder in (scene.folder, other, scene.folder):
         scene.fs.recover(str(folder))
     assert journal.exists()
-    (unsettled,) = scene.fs.unsettled()
+    (unsettled,) = scene.fs.list_unsettled()
     assert (unsettled.journal, unsettled.n_files) == (str(journal), 1)
     assert str(scene.folder) in unsettled.reason
     bring_back()
     assert scene.recover() == {"a": NEW if is_committed else OLD}
     assert not journal.exists()
-    assert scene.fs.unsettled() == ()
+    assert scene.fs.list_unsettled() == ()
     waited = DidRecover(set_id=SET_ID, files=(), waits_for=(str(scene.folder),))
     restored = DidRecover(set_id=SET_ID, files=(RecoveredFile(file_path=str(scene.file), outcome="restored"),))
     assert scene.reports == ([] if is_committed else [waited, restored])
@@ -328,7 +328,7 @@ def test_copy_of_a_folder_keeps_the_old_content_under_a_name_for_people(scene: S
     copied = scene.folder.rename(scene.folder.with_name("copied"))
     subprocess.run(["cp", "-rp", copied, scene.folder], check=True)  # Python's copy wants extended attributes
     assert scene.recover() == {"a": NEW, f"a.fileops-before-{SET_ID}": OLD}
-    assert scene.fs.unsettled() == ()
+    assert scene.fs.list_unsettled() == ()
 
 
 def test_set_over_two_folders_is_taken_back_in_each_when_it_is_there(scene: Scene, tmp_path: Path) -> None:
@@ -383,7 +383,7 @@ def test_step_whose_call_fails_is_tried_again(scene: Scene, monkeypatch: pytest.
     with monkeypatch.context() as patched:
         patched.setattr(syscalls, "exchange", refuse)
         assert scene.recover() == {"a": NEW, TEMP: OLD}
-    assert "read-only" in scene.fs.unsettled()[0].reason
+    assert "read-only" in scene.fs.list_unsettled()[0].reason
     assert scene.recover() == {"a": OLD}
     assert not journal.exists()
 

@@ -154,7 +154,7 @@ def test_first_classification_that_ends_after_another_is_discarded(bench: Workbe
         assert bench.seen() == (b"one\ntwo\n", "buffer")
         bench.disk.put(PATH, b"moved\n")
 
-    bench.editor.said.opened("file:///w/f", PATH, 1, "one\ntwo\n")
+    bench.editor.said.did_open("file:///w/f", PATH, 1, "one\ntwo\n")
     bench.disk.meanwhile = somebody_reads_then_the_disk_moves
     bench.fs.classify_pending()
     assert bench.seen() == (b"moved\n", "disk")
@@ -169,7 +169,7 @@ def test_first_classification_overtaken_by_another_thread_is_discarded(bench: Wo
         assert go_on.wait(WAIT_S)
 
     bench.disk.resolving = wait
-    bench.editor.said.opened("file:///w/f", PATH, 1, "one\ntwo\n")
+    bench.editor.said.did_open("file:///w/f", PATH, 1, "one\ntwo\n")
     slow = threading.Thread(target=bench.fs.classify_pending)
     slow.start()
     assert overtaken.wait(WAIT_S)
@@ -302,7 +302,7 @@ def test_second_open_replaces_the_text(bench: Workbench):
 
 
 def test_change_of_a_document_that_was_never_opened_is_ignored(bench: Workbench):
-    assert bench.editor.said.changed("file:///w/f", 2, ["typed"]) is False
+    assert bench.editor.said.did_change("file:///w/f", 2, ["typed"]) is False
     assert bench.seen() == (b"one\ntwo\n", "disk")
 
 
@@ -373,7 +373,7 @@ def test_file_in_an_encoding_known_only_to_the_editor_is_read_from_the_buffer(be
     bench.disk.put(PATH, b"caf\xe9\n")
     uri = bench.editor.open(PATH, "café\n")
     assert bench.seen() == ("café\n".encode(), "buffer")
-    bench.editor.said.saved(uri)
+    bench.editor.said.did_save(uri)
     assert bench.seen() == ("café\n".encode(), "buffer")
 
 
@@ -754,13 +754,15 @@ def test_change_that_cannot_be_applied_makes_the_document_unusable(bench: Workbe
     bench.editor.type(uri, "one", "un")
     before = bench.fs.read(PATH)
     version, changes = BAD_CHANGES[how]
-    bench.editor.said.changed(uri, version, changes)
+    bench.editor.said.did_change(uri, version, changes)
     require_unknown(bench, before)
-    bench.editor.said.changed(
+    bench.editor.said.did_change(
         uri, version + 5, [(DocumentPosition(0, 0), DocumentPosition(0, 0), "y")]
     )  # a change of what is not known
     require_unknown(bench, before)
-    bench.editor.said.changed(uri, version + 6, ["whole\n", (DocumentPosition(0, 0), DocumentPosition(0, 0), "the ")])
+    bench.editor.said.did_change(
+        uri, version + 6, ["whole\n", (DocumentPosition(0, 0), DocumentPosition(0, 0), "the ")]
+    )
     assert bench.seen() == (b"the whole\n", "buffer")
 
 
@@ -777,7 +779,7 @@ def test_range_past_the_end_as_sent_by_editors_is_accepted(
     bench: Workbench, change: tuple[DocumentPosition, DocumentPosition, str], expected: bytes
 ):
     uri = bench.editor.open(PATH)
-    bench.editor.said.changed(uri, 7, [change])
+    bench.editor.said.did_change(uri, 7, [change])
     assert bench.seen() == (expected, "buffer")
 
 
@@ -796,7 +798,7 @@ def test_lost_text_of_a_document_is_known_after_open_or_close(bench: Workbench):
 
 def test_document_opened_with_unreadable_text_is_not_treated_as_closed(bench: Workbench):
     before = bench.fs.read(PATH)
-    bench.editor.said.opened_unknown("file:///w/f", PATH, "it cannot be read")
+    bench.editor.said.did_open_unknown("file:///w/f", PATH, "it cannot be read")
     require_unknown(bench, before)
 
 
@@ -852,6 +854,6 @@ def test_editor_that_leaves_names_the_files_of_which_it_may_have_saved_text(
         bench.disk.put(PATH, b"ONE\ntwo\n")
         bench.seen()
     if last == "save and report":
-        bench.editor.said.saved(uri)
+        bench.editor.said.did_save(uri)
     bench.fs.disconnect("")  # its name here
     assert left == ([("", PATH)] if is_named else [])

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from fileops.core.text import n_units
 from fileops.fs.overlay import text_document
-from fileops.fs.overlay.text_document import TextDocument, advanced
+from fileops.fs.overlay.text_document import TextDocument, advance
 from fileops.model.documents import DocumentPosition, PositionEncoding
 
 ENCODINGS: tuple[PositionEncoding, ...] = ("utf-8", "utf-16", "utf-32")
@@ -79,20 +79,20 @@ def test_position_in_a_very_long_line_is_counted_in_the_encoding_of_each_client(
 
 
 def test_typing_at_a_carriage_return_keeps_the_line_count():
-    text = TextDocument("a\rb").spliced(2, 2, "\n")
+    text = TextDocument("a\rb").splice(2, 2, "\n")
     assert text.text == "a\r\nb"
     assert text.offset_at(DocumentPosition(1, 0), "utf-16") == 3
 
 
 def test_adjacent_surrogates_become_one_character():
-    text = TextDocument("x").spliced(1, 1, "\ud83d")
-    text = text.spliced(2, 2, "\ude00")
+    text = TextDocument("x").splice(1, 1, "\ud83d")
+    text = text.splice(2, 2, "\ude00")
     assert text.text == "x😀"
 
 
 def test_earlier_text_is_immutable():
     first = TextDocument("one\ntwo\n")
-    second = first.spliced(0, 3, "ONE")
+    second = first.splice(0, 3, "ONE")
     assert (first.text, second.text) == ("one\ntwo\n", "ONE\ntwo\n")
 
 
@@ -111,7 +111,7 @@ def test_changes_match_the_naive_mirror(
     for one, other, new in changes:
         start, end = sorted((one, other))
         text = text[: naive_offset(text, start, encoding)] + new + text[naive_offset(text, end, encoding) :]
-        mirror = mirror.spliced(*mirror.offsets_of(one, other, encoding), new)
+        mirror = mirror.splice(*mirror.offsets_of(one, other, encoding), new)
         assert mirror.text == text
         assert mirror.n_chars == len(text)
 
@@ -123,7 +123,7 @@ def test_position_and_offset_are_inverse(text: str, encoding: PositionEncoding):
     positions: dict[int, DocumentPosition] = {}
     for offset in range(len(text) + 1):
         if text[offset - 1 : offset + 1] != "\r\n":
-            position, reached = advanced(position, text[reached:offset], encoding), offset
+            position, reached = advance(position, text[reached:offset], encoding), offset
             positions[offset] = position
             assert mirror.offset_at(position, encoding) == offset == naive_offset(text, position, encoding)
     starts = [positions[start] for start, _ in naive_lines(text)]

@@ -26,7 +26,7 @@ def test_splices_make_the_text_after_of_the_text_before(
         first = min(start, after.n_chars)
         last = min(first + n_removed, after.n_chars)
         changes.append((first, last, new))
-        after = after.spliced(first, last, new)
+        after = after.splice(first, last, new)
     splices = byte_splices(before, changes, fmt)
     assert splices is not None
     assert apply(encode_document(before.text, fmt), splices) == encode_document(after.text, fmt)
