@@ -36,7 +36,10 @@ from fileops.record.store import RecordStore
 
 SAME_CHANGE_S = 5.0  # between the reads of two daemons; one may be delayed
 _N_LOOKED_AT = 20  # entries of a file, to find an edit of this daemon
-_LATE_S = 1.0  # after a write, until its daemon knows the time of the edit
+# After a write, until its daemon reads the clock for the edit: its folder is synced in between, and its thread may be
+# preempted. The value is chosen, not derived. A shorter one leaves two entries of one edit. A longer one takes what a
+# former daemon observed just before for this edit, if both are from or to the same content.
+_LATE_S = 1.0
 _CLOCK_S = 0.01  # the stamp of a file has the time of the kernel's last tick
 
 Relation = Literal["same", "later", "before"]
