@@ -90,7 +90,7 @@ ONLY_IN = {
     ),
     "watchdog": ("fileops/watch/",),
     "rich": ("fileops/demo/", "fileops/terminal/"),
-    "textual": ("fileops/terminal/screen.py", "fileops/terminal/widgets.py"),
+    "textual": ("fileops/terminal/screen.py", "fileops/terminal/changes_screen.py", "fileops/terminal/widgets.py"),
     "PIL": ("fileops/service/reading/images.py",),
     "re2": ("fileops/core/matching/",),
     "fsspec": ("fileops/fs/remote/",),

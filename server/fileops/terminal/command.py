@@ -48,12 +48,21 @@ def main(options: argparse.Namespace) -> int:
         return _fail(reason_of(fault), FAILED)
     except UNREACHABLE as fault:
         return _fail(f"The shared daemon cannot be reached: {fault}", FAILED)
-    return _show(options, folder)
+    return show_screen(
+        options,
+        folder,
+        "`fileops-server review --list` prints what waits; `review accept ID` and `review reject ID` decide.",
+    )
 
 
-def _show(options: argparse.Namespace, folder: str) -> int:
+def show_screen(options: argparse.Namespace, folder: str, otherwise: str) -> int:
+    """Show the full screen of `review` or `changes` until the person leaves it. Returns the exit status.
+
+    Args: otherwise: what to use without it.
+    """
+    command = options.command
     if not (sys.stdin.isatty() and sys.stderr.isatty()):  # Textual draws on stderr
-        return _fail("The full screen needs a terminal. `fileops-server review --list` prints what waits.", MISUSED)
+        return _fail(f"The full screen needs a terminal. {otherwise}", MISUSED, command)
     try:
         from fileops.terminal.screen import run
     except ModuleNotFoundError as missing:
@@ -62,10 +71,11 @@ def _show(options: argparse.Namespace, folder: str) -> int:
         return _fail(
             "The full screen needs Textual, which is not installed. In the folder of fileops-server, run: "
             f"{sys.executable} -m pip install '.[review]'\n"
-            "Without it: `fileops-server review --list`, `review accept ID`, `review reject ID`.",
+            f"Without it: {otherwise}",
             FAILED,
+            command,
         )
-    return run(options.socket, folder)
+    return run(options.socket, folder, begins_with_changes=command == "changes")
 
 
 # --- the list -----------------------------------------------------------------------------------------------------
@@ -155,6 +165,6 @@ def _no_daemon() -> int:
     return _fail("No shared daemon is running, so nothing waits.", FAILED)
 
 
-def _fail(sentence: str, status: int) -> int:
-    sys.stderr.write(f"fileops-server review: {sentence}\n")
+def _fail(sentence: str, status: int, command: str = "review") -> int:
+    sys.stderr.write(f"fileops-server {command}: {sentence}\n")
     return status

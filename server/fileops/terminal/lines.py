@@ -52,30 +52,41 @@ def diff_lines(review: Review | ReviewFile) -> Iterator[DiffLine]:
         for cell in review.cells:
             yield from _lines_of_cell(cell, review.changes)
         return
-    old_line = new_line = 0
     shown: set[str] = set()
-    for line in _body(review.diff):
-        kind, text = line[:1], line[1:]
-        if line.startswith("@@"):
-            old_line, new_line = _starts(line)
-            yield DiffLine("@", visible(line), None)
-        elif kind == "-":
-            change_id = _change_at(review.changes, "old", old_line)
-            shown.add(change_id or "")
-            yield DiffLine("-", visible(text), change_id, old_line)
-            old_line += 1
-        elif kind == "+":
-            change_id = _change_at(review.changes, "new", new_line)
-            shown.add(change_id or "")
-            yield DiffLine("+", visible(text), change_id, new_line)
-            new_line += 1
-        else:
-            yield DiffLine(" ", visible(text if kind == " " else line), None, new_line if kind == " " else None)
-            if kind == " ":
-                old_line, new_line = old_line + 1, new_line + 1
+    for kind, text, old_line, new_line in number_lines(review.diff):
+        if kind in "@ ":
+            yield DiffLine(kind, text, None, new_line)
+            continue
+        side, number = ("old", old_line) if kind == "-" else ("new", new_line)
+        change_id = None if number is None else _change_at(review.changes, side, number)
+        shown.add(change_id or "")
+        yield DiffLine(kind, text, change_id, number)
     for change in review.changes:
         if change.id not in shown:
             yield from _lines_of(change)
+
+
+def number_lines(diff: str) -> Iterator[tuple[Kind, str, int | None, int | None]]:
+    """Returns the lines of a unified diff, with their places in the old and in the new text.
+
+    Heads of hunks have no places, and neither have notes, such as "No newline at end of file".
+    """
+    old_line = new_line = 0
+    for line in _body(diff):
+        if line.startswith("@@"):
+            old_line, new_line = _starts(line)
+            yield "@", visible(line), None, None
+        elif line[:1] == "-":
+            yield "-", visible(line[1:]), old_line, new_line
+            old_line += 1
+        elif line[:1] == "+":
+            yield "+", visible(line[1:]), old_line, new_line
+            new_line += 1
+        elif line[:1] == " ":
+            yield " ", visible(line[1:]), old_line, new_line
+            old_line, new_line = old_line + 1, new_line + 1
+        else:
+            yield " ", visible(line), None, None
 
 
 def _body(diff: str) -> list[str]:
@@ -162,6 +173,12 @@ def place(review: Review | ReviewFile, folder: str) -> str:
 def relative(path: str, folder: str) -> str:
     shown = os.path.relpath(path, folder)
     return visible(path if shown.startswith("..") else shown)
+
+
+def shorten_folder(folder: str) -> str:
+    """Returns the folder with `~` in place of the home folder."""
+    home = os.path.expanduser("~")
+    return "~" + folder.removeprefix(home) if folder.startswith(home + "/") else folder
 
 
 def operation_of(file: Review | ReviewFile, folder: str) -> str:

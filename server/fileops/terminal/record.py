@@ -131,6 +131,8 @@ def _run(options: argparse.Namespace) -> int:
     """Raises: Misused, NotDone, UNREACHABLE."""
     folder = _folder_of(options)
     began = time.time()
+    if getattr(options, "screen", False):
+        return _full_screen(options, folder)
     with CommandClient(options.socket, folder) as client:
         return finish(_run_command(client, options, folder, began))
 
@@ -141,6 +143,17 @@ async def _run_command(client: CommandClient, options: argparse.Namespace, folde
     _say_since(options, status, began)
     await name_last(client, options)
     return await _COMMANDS[options.command](client, options)
+
+
+def _full_screen(options: argparse.Namespace, folder: str) -> int:
+    """Show the changes of the whole project in the full screen. Raises: Misused, NotDone, UNREACHABLE."""
+    if options.path is not None or options.diff or options.json:
+        raise Misused("--screen shows the whole project: leave out the path and the other options.")
+    with CommandClient(options.socket, folder) as client:
+        _set_root(client, options, folder)
+    from fileops.terminal.command import show_screen  # which commands that print do not need
+
+    return show_screen(options, options.root, "`fileops-server changes` lists the changes, `--diff` shows them.")
 
 
 def _folder_of(options: argparse.Namespace) -> str:

@@ -11,6 +11,7 @@ from fileops.terminal.lines import cell_heading, visible
 from fileops.terminal.log_groups import Group, GroupedFile, group_files
 from fileops.terminal.page import COLUMN, Line, cells, plain
 from fileops.terminal.renames import shown_files
+from fileops.terminal.unkept_board import UnkeptRow, list_unkept_rows
 from fileops.terminal.words import LinePart, changed_words, shorten
 from fileops_client.author import Author
 from fileops_client.rewind import Rewind
@@ -210,37 +211,28 @@ def change_lines(waiting: Sequence[Review], unkept: Unkept, folder: str, most: i
         yield plain(f"  {visible(review.review_id)}  {visible(review.session.label)}  {names}")
     if waiting:
         yield plain("To decide: fileops-server review, or review accept ID, review reject ID")
-    kinds = {file.file_path: file.operation for file in unkept.files}
-    old_names = {file.file_path: file.moved_from for file in unkept.files if file.moved_from is not None}
-    labels = {change.change_id: change.label for file in unkept.files for change in file.changes}
-    without_lines = {change.change_id for file in unkept.files for change in file.changes if change.kind == "file"}
+    of_path = {file.file_path: file for file in unkept.files}
     for session in unkept.sessions:
         for turn in session.turns:
             began = "" if turn.began is None else f"  {when(turn.began)}"
             title = f"  {visible(turn.title)}" if turn.title else ""
             yield [(short_id(turn.turn_id or ""), "id"), (began, "plain"), ("  ", "plain"),
                    (visible(session.label), "name"), (title, "plain")]  # fmt: skip
-            paths = {file.file_path for file in turn.files}
-            old_of = {path: old for path, old in old_names.items() if {path, old} <= paths and kinds[old] == "delete"}
-            files: list[Line] = []
-            for file in turn.files:
-                if file.file_path in old_of.values():
-                    continue  # the line of its new name stands for both
-                if (old := old_of.get(file.file_path)) is not None:
-                    files.append(plain(f"  R {shown_path(old, folder)} to {shown_path(file.file_path, folder)}"))
-                    continue
-                name = f"  {_LETTERS[kinds[file.file_path]]} {shown_path(file.file_path, folder)}"
-                size: Line = [COLUMN, ("(whole file)", "faint")]
-                if not without_lines.issuperset(file.change_ids):
-                    size = _size_columns(file.added, file.removed)
-                shared = dict.fromkeys(labels.get(change_id, session.label) for change_id in file.change_ids)
-                by = "".join(f"  ({visible(label)})" for label in shared if label != session.label)
-                files.append([(name, "plain"), *size, *([(by, "faint")] if by else [])])
+            files = [_unkept_line(row, session.label, folder) for row in list_unkept_rows(turn, of_path)]
             yield from fold(files, most, f"`log {short_id(turn.turn_id)}`" if turn.turn_id is not None else "")
     if unkept.n_changes:
         n_changes, n_files = format_count(unkept.n_changes, "change"), format_count(unkept.n_files, "file")
-        how = "To see them: fileops-server log ID; to decide: keep PATH or undo ID"
+        how = "To see them: fileops-server log ID; to decide: changes --screen, keep PATH or undo ID"
         yield plain(f"Not kept: {n_changes} in {n_files}. {how}")
+
+
+def _unkept_line(row: UnkeptRow, label: str, folder: str) -> Line:
+    """Args: label: of the agent whose turn it is."""
+    if row.moved_from is not None:
+        return plain(f"  R {shown_path(row.moved_from, folder)} to {shown_path(row.path, folder)}")
+    size = _size_columns(row.added, row.removed) if row.has_lines else [COLUMN, ("(whole file)", "faint")]
+    by = "".join(f"  ({visible(name)})" for name in row.other_authors(label))
+    return [(f"  {row.letter} {shown_path(row.path, folder)}", "plain"), *size, *([(by, "faint")] if by else [])]
 
 
 def detail_lines(entry: RecordEntry, folder: str) -> Iterator[Line]:
@@ -436,7 +428,7 @@ def rewind_lines(
     Args: done: "undone", or "redone" if the rewind is of an undo. most: how many files to list; None for all.
     n_changes: as lists count them; by default as the record does, which has an entry for each edit of the same text.
     """
-    is_partial = rewind.n_undone == 0 and len(rewind.files) > 0
+    is_partial = not n_changes and rewind.n_undone == 0 and len(rewind.files) > 0
     n_undone = n_changes or rewind.n_undone
     changes = "Parts of changes" if is_partial else format_count(n_undone, "change")
     verb = "would be" if rewind.dry_run else "was" if n_undone == 1 and not is_partial else "were"

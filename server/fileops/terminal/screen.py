@@ -1,5 +1,7 @@
 """The full screen of `fileops-server review`: an editor of the current folder that shows the queue and decides.
 
+Above the queue is, with a key or at once, the list of changes that are not kept: see `changes_screen`.
+
 Everything runs in one event loop. The screen draws the board; the client changes the board and sends decisions. This is
 one module because keys, decisions and drawing share the state of one screen.
 """
@@ -13,7 +15,6 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
-from itertools import groupby, takewhile
 from typing import ClassVar
 
 from rich.text import Text
@@ -23,22 +24,22 @@ from textual.widgets import Static
 
 from fileops.core.presentation.phrases import format_count
 from fileops.terminal.board import Board, BoardRow, files_of
+from fileops.terminal.changes_screen import ChangesScreen
 from fileops.terminal.connection import FAILED, HOST, UNREACHABLE
 from fileops.terminal.decisions import Call, Outcome, accept, accept_set, end_of, fault_of, modify, reject
 from fileops.terminal.lines import (
     LAST_MINUTE_S,
-    DiffLine,
     diff_lines,
     operation_of,
     place,
     previous_lines,
     seconds,
+    shorten_folder,
     size,
     visible,
 )
 from fileops.terminal.page import command_of
-from fileops.terminal.widgets import Page, Question, TextLines
-from fileops.terminal.words import LinePart, changed_words
+from fileops.terminal.widgets import DiffLines, Page, Question, TextLines
 from fileops_client import (
     DecidedFile,
     DecideReviewResult,
@@ -63,11 +64,12 @@ f F            accept, reject all edits of this file
 A X            accept, reject all edits
 s              accept, and accept what this session does from now on
 PgUp PgDn, Left Right   scroll the diff
+c              what agents changed and you have not kept, to keep or undo it
 q              leave: what waits, waits for another editor
 
 Esc closes this page."""
 
-KEYS = " a accept  r reject  Space change  n/p next  e edit  f/F file  A/X all  ? help"
+KEYS = " a accept  r reject  Space change  n/p next  e edit  f/F file  c changes  ? help"
 
 
 class ReviewApp(App[int]):
@@ -83,6 +85,7 @@ class ReviewApp(App[int]):
     #about { height: auto; max-height: 8; background: ansi_default; }
     #diff { height: 1fr; background: ansi_default; }
     TextLines { scrollbar-size: 0 0; }
+    ChangesScreen { layout: vertical; background: ansi_default; }
     Question, Page { align: center middle; background: ansi_default; }
     Question Vertical, Page Vertical { width: 76; height: auto; border: ascii; background: ansi_default; padding: 0 1; }
     Question Static, Page Static { background: ansi_default; }
@@ -109,11 +112,13 @@ class ReviewApp(App[int]):
         ("pageup", "page(-1)", "scroll"),
         ("right", "sideways(8)", "scroll"),
         ("left", "sideways(-8)", "scroll"),
+        ("c", "changes", "changes that are not kept"),
         ("question_mark", "help", "keys"),
         ("q,ctrl+c,ctrl+q", "leave", "quit"),
     ]
 
-    def __init__(self, socket: str | None, folder: str) -> None:
+    def __init__(self, socket: str | None, folder: str, *, begins_with_changes: bool = False) -> None:
+        """Args: begins_with_changes: the list of changes that are not kept is above the queue."""
         super().__init__(ansi_color=True)  # the terminal's own colours; none if NO_COLOR is set
         self.board = Board()
         self.folder = folder
@@ -125,6 +130,8 @@ class ReviewApp(App[int]):
         self._is_ready = False
         self._own: set[str] = set()  # reviews that are being decided here
         self._typed_reason = ""  # from a decision that did not count
+        self._changes = ChangesScreen(folder)
+        self._begins_with_changes = begins_with_changes
 
     @property
     def is_attached(self) -> bool:
@@ -135,15 +142,19 @@ class ReviewApp(App[int]):
         yield Static(id="head", markup=False)
         yield TextLines(id="queue")
         yield Static(id="about", markup=False)
-        yield TextLines(id="diff")
+        yield DiffLines(id="diff")
         yield Static(id="message", markup=False)
         yield Static(KEYS, id="keys", markup=False)
 
     def on_mount(self) -> None:
         self._is_ready = True
+        # It stays as it is while the queue is shown.
+        self.install_screen(self._changes, "changes")  # pyright: ignore[reportUnknownMemberType] - of Textual
         self.run_worker(self._stay_attached(), exit_on_error=True)
         self.set_interval(1.0, self._tick)
         self._show()
+        if self._begins_with_changes:
+            self.action_changes()
 
     # --- the daemon ------------------------------------------------------------------------------------------------
 
@@ -153,7 +164,12 @@ class ReviewApp(App[int]):
         while True:
             try:
                 client = await FileOpsClient.attach(
-                    socket=self._socket, role="editor", host=HOST, root=self.folder, on_reviews=self._take
+                    socket=self._socket,
+                    role="editor",
+                    host=HOST,
+                    root=self.folder,
+                    on_reviews=self._take,
+                    capabilities={"experimental": {"fileops": {"unkept": True}}},
                 )
             except (*UNREACHABLE, OSError) as fault:
                 if not has_been:
@@ -176,12 +192,14 @@ class ReviewApp(App[int]):
                 waiting = await client.reviews(include_texts=False)
                 n_gone = self.board.keep_only(review.review_id for review in waiting)
                 self._client = client
+                self._changes.take_client(client)
                 lost = f" {format_count(n_gone, 'edit')} ended with it, and the agents were told." if n_gone else ""
                 self._say(f"The shared daemon had ended. Reconnected.{lost}" if is_again else "")
                 async for _ in changes:  # `_take` has shown it
                     pass
         except UNREACHABLE as fault:
             self._client = None
+            self._changes.take_client(None)
             self._say(f"The shared daemon has ended, so nothing can be decided here. {fault}", is_lost=True)
 
     def _take(self, change: DidChangeReviews) -> None:
@@ -404,11 +422,13 @@ class ReviewApp(App[int]):
         self._show()
 
     def action_page(self, by: int) -> None:
-        diff = self.query_one("#diff", TextLines)
-        diff.scroll_relative(y=by * max(1, diff.size.height - 2), animate=False)
+        self.query_one("#diff", DiffLines).scroll_pages(by)
 
     def action_sideways(self, by: int) -> None:
-        self.query_one("#diff", TextLines).scroll_relative(x=by, animate=False)
+        self.query_one("#diff", DiffLines).scroll_relative(x=by, animate=False)
+
+    def action_changes(self) -> None:
+        self.push_screen("changes")
 
     def action_help(self) -> None:
         self.push_screen(Page(HELP))
@@ -438,15 +458,15 @@ class ReviewApp(App[int]):
         head = Text(f" {format_count(len(self.board), 'edit')} of {format_count(n_sessions, 'session')}", style="bold")
         if self._is_lost:
             head = Text(" NOT CONNECTED: no edit waits for this screen", style="bold reverse")
-        head.append(f"   {visible(_short(self.folder))}", style="dim")
+        head.append(f"   {visible(shorten_folder(self.folder))}", style="dim")
         main.query_one("#head", Static).update(head)
         rows, chosen = self._queue_rows()
         main.query_one("#queue", TextLines).show(rows, revealed=chosen)
         main.query_one("#about", Static).update(self._about())
         main.query_one("#message", Static).update(Text(" " + visible(self._message), style="bold"))
         if not is_tick:
-            lines, at = self._diff_rows()
-            main.query_one("#diff", TextLines).show(lines, revealed=at)
+            self._show_diff(main.query_one("#diff", DiffLines))
+        self._changes.show_n_waiting(len(self.board))
 
     def _queue_rows(self) -> tuple[list[Text], int | None]:
         rows: list[Text] = []
@@ -514,48 +534,12 @@ class ReviewApp(App[int]):
             about.append("\n " + line)
         return about
 
-    def _diff_rows(self) -> tuple[list[Text], int | None]:
-        entry = self.board.entry
-        if entry is None:
-            return [], None
-        dropped, at = self.board.find_dropped(entry), self.board.change
-        rows: list[Text] = []
-        revealed: int | None = None
-        lines = list(diff_lines(entry.file))
-        words = _changed_words(lines)
-        width = len(str(max((line.number or 0 for line in lines), default=0)))
-        for n, line in enumerate(lines):
-            is_at = at is not None and line.change_id == at.id
-            if is_at and revealed is None:
-                revealed = len(rows)
-            is_dropped = line.change_id in dropped
-            style = "strike dim" if is_dropped else _STYLES[line.kind]
-            row = Text()
-            row.append(f"{'' if line.number is None else line.number:>{width}} ", style="dim")
-            row.append(f"{'>' if is_at else ' '}{'x' if is_dropped else ' '}", style="bold")
-            if line.kind == "@":
-                row.append(line.text, style=style)
-            else:
-                row.append(line.kind, style=style)
-                for text, is_changed in words.get(n, [LinePart(line.text, is_changed=False)]):
-                    row.append(text, style=f"{style} reverse" if is_changed and not is_dropped else style)
-            rows.append(row)
-        return rows, revealed
-
-
-def _changed_words(lines: Sequence[DiffLine]) -> dict[int, list[LinePart]]:
-    """The runs of each removed line and of the added one in its place, by their places in the diff."""
-    found: dict[int, list[LinePart]] = {}
-    at = 0
-    for (kind, _), group in groupby(lines, lambda line: (line.kind, line.change_id)):
-        n_lines = len(list(group))
-        if kind == "+" and at and lines[at - 1].kind == "-":
-            n_old = sum(1 for _ in takewhile(lambda line: line.kind == "-", reversed(lines[:at])))
-            for n in range(min(n_old, n_lines)):
-                old, new = at - n_old + n, at + n
-                found[old], found[new] = changed_words(lines[old].text, lines[new].text)
-        at += n_lines
-    return found
+    def _show_diff(self, diff: DiffLines) -> None:
+        if (entry := self.board.entry) is None:
+            diff.show([])
+            return
+        at = None if self.board.change is None else self.board.change.id
+        diff.show_diff(list(diff_lines(entry.file)), at=at, dropped=self.board.find_dropped(entry))
 
 
 def _write(path: str, text: str) -> None:
@@ -568,21 +552,12 @@ def _read(path: str) -> str:
         return file.read()
 
 
-_STYLES: dict[str, str] = {"@": "cyan", " ": "", "-": "red", "+": "green"}
-
-
-def _short(folder: str) -> str:
-    """Returns the folder with `~` in place of the home folder."""
-    home = os.path.expanduser("~")
-    return "~" + folder.removeprefix(home) if folder.startswith(home + "/") else folder
-
-
-def run(socket: str | None, folder: str) -> int:
+def run(socket: str | None, folder: str, *, begins_with_changes: bool = False) -> int:
     """Show the screen until the person leaves it. Returns the exit status."""
-    app = ReviewApp(socket, folder)
+    app = ReviewApp(socket, folder, begins_with_changes=begins_with_changes)
     status = app.run(mouse=False)
     if app.fault is not None:
-        sys.stderr.write(f"fileops-server review: {app.fault}\n")
+        sys.stderr.write(f"fileops-server: {app.fault}\n")
     elif n_waiting := len(app.board):
         with suppress(BrokenPipeError):
             sys.stdout.write(f"{format_count(n_waiting, 'edit')} left undecided, for another editor to decide.\n")

@@ -1,6 +1,7 @@
-"""Widgets of the full screen: scrolling lines, and questions shown above them."""
+"""Widgets of the full screen: scrolling lines, diffs, and questions shown above them."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from itertools import groupby, takewhile
 from typing import ClassVar, cast
 
 from rich.text import Text
@@ -13,6 +14,9 @@ from textual.screen import ModalScreen
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.widgets import Input, Static
+
+from fileops.terminal.lines import DiffLine
+from fileops.terminal.words import LinePart, changed_words
 
 
 class TextLines(ScrollView, can_focus=False):
@@ -41,6 +45,55 @@ class TextLines(ScrollView, can_focus=False):
         app = cast("App[object]", self.app)  # pyright: ignore[reportUnknownMemberType] - of Textual
         strip = Strip(self._lines[top + y].render(app.console))
         return strip.crop_extend(left, left + width, self.rich_style)
+
+
+class DiffLines(TextLines):
+    """A diff with the numbers of its lines. The words in which two lines differ are marked."""
+
+    def show_diff(self, lines: Sequence[DiffLine], *, at: str | None, dropped: Collection[str] = ()) -> None:
+        """Args: at: the change under the cursor. dropped: changes that are crossed out."""
+        rows: list[Text] = []
+        revealed: int | None = None
+        words = _changed_words(lines)
+        width = len(str(max((line.number or 0 for line in lines), default=0)))
+        for n, line in enumerate(lines):
+            is_at = at is not None and line.change_id == at
+            if is_at and revealed is None:
+                revealed = len(rows)
+            is_dropped = line.change_id in dropped
+            style = "strike dim" if is_dropped else _STYLES[line.kind]
+            row = Text()
+            row.append(f"{'' if line.number is None else line.number:>{width}} ", style="dim")
+            row.append(f"{'>' if is_at else ' '}{'x' if is_dropped else ' '}", style="bold")
+            if line.kind == "@":
+                row.append(line.text, style=style)
+            else:
+                row.append(line.kind, style=style)
+                for text, is_changed in words.get(n, [LinePart(line.text, is_changed=False)]):
+                    row.append(text, style=f"{style} reverse" if is_changed and not is_dropped else style)
+            rows.append(row)
+        self.show(rows, revealed=revealed)
+
+    def scroll_pages(self, by: int) -> None:
+        self.scroll_relative(y=by * max(1, self.size.height - 2), animate=False)
+
+
+_STYLES: dict[str, str] = {"@": "cyan", " ": "", "-": "red", "+": "green"}
+
+
+def _changed_words(lines: Sequence[DiffLine]) -> dict[int, list[LinePart]]:
+    """The runs of each removed line and of the added one in its place, by their places in the diff."""
+    found: dict[int, list[LinePart]] = {}
+    at = 0
+    for (kind, _), group in groupby(lines, lambda line: (line.kind, line.change_id)):
+        n_lines = len(list(group))
+        if kind == "+" and at and lines[at - 1].kind == "-":
+            n_old = sum(1 for _ in takewhile(lambda line: line.kind == "-", reversed(lines[:at])))
+            for n in range(min(n_old, n_lines)):
+                old, new = at - n_old + n, at + n
+                found[old], found[new] = changed_words(lines[old].text, lines[new].text)
+        at += n_lines
+    return found
 
 
 class Question(ModalScreen[str | None]):
@@ -76,6 +129,7 @@ class Page(ModalScreen[str | None]):
             yield Static(self._text, markup=False)
 
     def on_key(self, event: Key) -> None:
+        event.stop()  # the key is for this page alone, and not for the screen below it
         if event.key == "escape":
             self.dismiss(None)
         elif event.key in self._keys:

@@ -1,0 +1,175 @@
+"""The changes that are not kept, as rows of turns and files, with a cursor on one row and one change of it. Pure."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Literal, NamedTuple
+
+from fileops_client.values import Unkept, UnkeptChange, UnkeptFile, UnkeptSession, UnkeptTurn
+
+RowKey = tuple[str | None, str, str]
+
+_LETTERS = {"create": "A", "modify": "M", "delete": "D"}
+
+
+class UnkeptRow(NamedTuple):
+    """The changes of one turn in one file. A renamed file is one row, under its new name.
+
+    has_lines: whether lines were counted. changes: from top to bottom, without the removal of a rename's old name.
+    """
+
+    path: str
+    moved_from: str | None
+    letter: str
+    added: int
+    removed: int
+    has_lines: bool
+    changes: tuple[UnkeptChange, ...]
+    change_ids: tuple[str, ...]
+
+    def other_authors(self, label: str) -> list[str]:
+        """The authors of the changes, without the one whose turn it is."""
+        return [name for name in dict.fromkeys(change.label for change in self.changes) if name != label]
+
+
+def list_unkept_rows(turn: UnkeptTurn, files: Mapping[str, UnkeptFile]) -> Iterator[UnkeptRow]:
+    """The rows of a turn. files: all files of the list, by their paths."""
+    paths = {file.file_path for file in turn.files}
+    ids_of = {file.file_path: file.change_ids for file in turn.files}
+    old_of: dict[str, str] = {}
+    for path in paths:
+        old = files[path].moved_from
+        if old is not None and old in paths and files[old].operation == "delete":
+            old_of[path] = old
+    for shown in turn.files:
+        path = shown.file_path
+        if path in old_of.values():
+            continue  # the row of its new name stands for both
+        file, old = files[path], old_of.get(path)
+        ids = set(shown.change_ids)
+        changes = tuple(change for change in file.changes if change.change_id in ids)
+        yield UnkeptRow(
+            path=path,
+            moved_from=old,
+            letter=_LETTERS[file.operation] if old is None else "R",
+            added=shown.added,
+            removed=shown.removed,
+            has_lines=any(change.kind != "file" for change in changes),
+            changes=changes,
+            change_ids=(*shown.change_ids, *(ids_of[old] if old is not None else ())),
+        )
+
+
+class BoardTurn(NamedTuple):
+    """A turn with its rows."""
+
+    session: UnkeptSession
+    turn: UnkeptTurn
+    rows: tuple[UnkeptRow, ...]
+
+
+class UnkeptBoard:
+    """The list, the newest turn of an agent first, with a cursor on one row and on one change of its file."""
+
+    def __init__(self) -> None:
+        self.turns: Sequence[BoardTurn] = ()
+        self.n_changes = self.n_files = 0
+        self.is_cut = False  # there are more files than are listed
+        self._chosen: RowKey | None = None
+        self._change = 0
+
+    def take(self, unkept: Unkept) -> None:
+        """Show this list. The cursor stays on its row; if that is gone, it is on the one that has its place."""
+        before = [key for key, _, _ in self._entries()]
+        files = {file.file_path: file for file in unkept.files}
+        self.turns = tuple(
+            BoardTurn(session, turn, tuple(list_unkept_rows(turn, files)))
+            for session in unkept.sessions
+            for turn in session.turns
+        )
+        self.n_changes, self.n_files, self.is_cut = unkept.n_changes, unkept.n_files, unkept.truncated
+        keys = [key for key, _, _ in self._entries()]
+        if self._chosen not in keys:
+            at = before.index(self._chosen) if self._chosen in before else 0
+            left = [key for key in (*before[at:], *reversed(before[:at])) if key in set(keys)]
+            self._choose(next(iter((*left, *keys)), None))
+        n_changes = 0 if self.row is None else len(self.row.changes)
+        self._change = min(self._change, max(0, n_changes - 1))
+
+    # --- the cursor ------------------------------------------------------------------------------------------------
+
+    @property
+    def chosen(self) -> tuple[BoardTurn, UnkeptRow] | None:
+        """The row under the cursor, and its turn."""
+        return next(((turn, row) for key, turn, row in self._entries() if key == self._chosen), None)
+
+    @property
+    def row(self) -> UnkeptRow | None:
+        return None if (chosen := self.chosen) is None else chosen[1]
+
+    @property
+    def change(self) -> UnkeptChange | None:
+        """The change under the cursor."""
+        row = self.row
+        return None if row is None or not row.changes else row.changes[self._change]
+
+    @property
+    def change_number(self) -> int:
+        """The number of the change under the cursor, from 1."""
+        return self._change + 1
+
+    def move(self, by: int) -> None:
+        """Move the cursor to a row further down or up."""
+        keys = [key for key, _, _ in self._entries()]
+        if keys:
+            at = keys.index(self._chosen) if self._chosen in keys else 0
+            self._choose(keys[max(0, min(len(keys) - 1, at + by))])
+
+    def move_turn(self, by: int) -> None:
+        """Move the cursor to the first row of a turn further down or up."""
+        first: list[RowKey] = []
+        at = 0
+        for turn in self.turns:
+            keys = [_key(turn, row) for row in turn.rows]
+            at = len(first) if self._chosen in keys else at
+            first += keys[:1]
+        if first:
+            self._choose(first[max(0, min(len(first) - 1, at + by))])
+
+    def move_change(self, by: int) -> None:
+        """Move to a change further down or up in the file; beside the last and the first, to the next row."""
+        if (row := self.row) is None:
+            return
+        if 0 <= self._change + by < len(row.changes):
+            self._change += by
+            return
+        before = self._chosen
+        self.move(by)
+        chosen = self.chosen
+        if self._chosen != before and by < 0 and chosen is not None:
+            self._change = max(0, len(chosen[1].changes) - 1)
+
+    def _choose(self, key: RowKey | None) -> None:
+        if key != self._chosen:
+            self._chosen = key
+            self._change = 0
+
+    def _entries(self) -> Iterator[tuple[RowKey, BoardTurn, UnkeptRow]]:
+        return ((_key(turn, row), turn, row) for turn in self.turns for row in turn.rows)
+
+
+def _key(turn: BoardTurn, row: UnkeptRow) -> RowKey:
+    return turn.turn.turn_id, turn.session.label, row.path
+
+
+def count_changes(rows: Iterable[UnkeptRow]) -> int:
+    """How many changes are in these rows, as all lists count them: one that several turns made is one."""
+    return len({change.change_id for row in rows for change in row.changes})
+
+
+def find_change(changes: Sequence[UnkeptChange], kind: Literal["-", "+"], new_line: int) -> str | None:
+    """The change of a line in a diff. new_line: its place in the present text; of a removed line, where it was."""
+    for change in changes:
+        last = change.end_line if kind == "+" else max(change.start_line, change.end_line)
+        if change.start_line <= new_line <= last:
+            return change.change_id
+    after = (change.change_id for change in changes if kind == "-" and change.end_line + 1 == new_line)
+    return next(after, None)
