@@ -159,6 +159,26 @@ export function decidedSuite(): void {
       await nothingLeft();
     });
 
+    it('that is on its way is not asked about again', async () => {
+      const path = file('a = 1\n');
+      const session = await agent(path);
+      const done = session.edit({ file_path: path, old_string: '1', new_string: '2' });
+      const review = await shown();
+      const pid = insides.daemon.server!.pid!;
+      process.kill(pid, 'SIGSTOP');
+      let sending: Promise<void>;
+      try {
+        sending = insides.reviews.decide(review, 'reject');
+        await until(() => review.isSent, 'it is sent');
+        await insides.reviews.reject([review]); // at once: no box for the reason
+      } finally {
+        process.kill(pid, 'SIGCONT');
+      }
+      await sending;
+      assert.equal((await done).error?.code, 'rejected');
+      await nothingLeft();
+    });
+
     it('that cannot be written says so; the accepted text can be shown', async () => {
       const path = file('a = 1\n', 'gone.py');
       const session = await agent(path);

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { agentsAt } from './agents.mjs';
 import { HERE } from './paths.mjs';
 import { personAt } from './person.mjs';
-import { PATIENCE_MS, freePort, openWorkbench } from './workbench.mjs';
+import { PATIENCE_MS, freePort, openWorkbench, until } from './workbench.mjs';
 
 export const PRICES = `"""What a basket costs."""
 
@@ -54,5 +54,11 @@ export async function openShop({ files, settings = {}, isCovered = false, prepar
   workbench.page.setDefaultTimeout(PATIENCE_MS);
   const agents = agentsAt(agentPort, workbench.workspace);
   const disk = basename => fs.readFileSync(agents.file(basename), 'utf8');
-  return { out, workbench, ...workbench, ...agents, disk, person: personAt(workbench, images && path.resolve(images)) };
+  const person = personAt(workbench, images && path.resolve(images));
+  /** As a person presses it: what VS Code shows, the extension has learned, and the keys for it work. */
+  async function pressKeyOf(command) {
+    await until(() => agents.agent(null, 'caughtUp').then(() => true, () => false), 'the keys work');
+    await person.pressKeyOf(command);
+  }
+  return { out, workbench, ...workbench, ...agents, disk, person: { ...person, pressKeyOf } };
 }

@@ -27,7 +27,7 @@ export async function freePort() {
   });
 }
 
-export const PATIENCE_MS = 300_000; // of a wait, which ends with its event: for machines that are busy with something else
+export const PATIENCE_MS = Number(process.env.FILEOPS_PATIENCE_MS ?? 300_000); // of a wait, which ends with its event: for machines that are busy with something else
 
 export async function until(check, what, ms = PATIENCE_MS) {
   const end = Date.now() + ms;

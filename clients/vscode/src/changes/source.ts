@@ -44,6 +44,7 @@ export class AgentChanges implements vscode.Disposable {
   readonly #timers = new Set<NodeJS.Timeout>();
   readonly #disposables: vscode.Disposable[];
   #drawing: NodeJS.Immediate | undefined;
+  #hasChanges = false;
 
   constructor(readonly before: Before, readonly reviews: Reviews, readonly actions: UnkeptActions, readonly agents: Agents, readonly store: vscode.Memento) {
     this.#disposables = [
@@ -103,16 +104,24 @@ export class AgentChanges implements vscode.Disposable {
 
   /** Once for everything that happens in this turn of the loop. */
   #drawSoon(): void {
+    this.#tellContext();
     this.#drawing ??= setImmediate(() => {
       this.#drawing = undefined;
       this.#draw();
     });
   }
 
+  /** At once: a person who reads in the status bar that something waits can press the key that goes there. */
+  #tellContext(): void {
+    const hasChanges = this.reviews.waiting.length + this.before.list.groups.length > 0;
+    if (hasChanges === this.#hasChanges) return;
+    this.#hasChanges = hasChanges;
+    void vscode.commands.executeCommand('setContext', 'fileops.hasChanges', hasChanges);
+  }
+
   #draw(): void {
     const { groups } = this.before.list;
     const { waiting } = this.reviews;
-    void vscode.commands.executeCommand('setContext', 'fileops.hasChanges', waiting.length + groups.length > 0);
     if (waiting.length + groups.length + this.#lingering.size === 0) {
       this.#shown?.source.dispose();
       this.#shown = undefined;

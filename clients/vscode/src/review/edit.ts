@@ -62,6 +62,11 @@ export class Review {
     return path.basename(this.question.file_path);
   }
 
+  /** Its decision is on its way and cannot be changed; that of a file of a change set can, until the last file's. */
+  get isSent(): boolean {
+    return this.isDeciding && !this.set?.isOpen;
+  }
+
   get title(): string {
     return this.question.title;
   }

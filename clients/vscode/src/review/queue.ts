@@ -186,7 +186,7 @@ export class Reviews implements vscode.Disposable {
 
   async #closed(end: ClosedReview): Promise<void> {
     const reviews = this.edits.filter(review => daemonId(review) === end.review_id);
-    const isDeciding = reviews.some(({ set, isDeciding }) => isDeciding && !set?.isOpen);
+    const isDeciding = reviews.some(review => review.isSent);
     reviews[0]?.set?.abandon({ ...end, reason: 'already_decided', error: null });
     await Promise.all(reviews.map(review => this.#end(review)));
     // If a decision was sent, its answer reports the outcome. For a change set it is reported once, except for typed
@@ -212,9 +212,12 @@ export class Reviews implements vscode.Disposable {
     }
   }
 
-  /** After the user was asked why; reviews that arrive meanwhile are not included. */
+  /**
+   * After the user was asked why; reviews that arrive meanwhile are not included. Nothing is asked about a decision that
+   * is on its way: the box would close with its review, and the Enter that was meant for it would go into a text.
+   */
   async reject(reviews: readonly Waiting[]): Promise<void> {
-    const edits = reviews.filter(one => one.kind === 'edit');
+    const edits = reviews.filter((one): one is Review => one.kind === 'edit' && !one.isSent);
     const [first] = edits;
     const what = edits.length > 1 ? `${edits.length} edits that wait` : `the edit of ${first?.name ?? ''}`;
     const isThere = (): boolean => edits.some(review => this.#waiting.includes(review));
@@ -240,7 +243,7 @@ export class Reviews implements vscode.Disposable {
       return this.#end(review);
     }
     await this.panes.caughtUp();
-    if ((review.isDeciding && !review.set?.isOpen) || !this.#waiting.includes(review)) return;
+    if (review.isSent || !this.#waiting.includes(review)) return;
     const decision = review.decision(outcome === 'reject' ? 'reject' : 'accept', reason);
     if (!decision) return tellInPassing(review.name, 'Nothing of this edit can be made any more: type what you want, or reject it.');
     this.log.info(`Review ${review.id}: ${decision.outcome}${decision.change_ids ? `, ${decision.change_ids.length} of ${review.question.changes.length} changes` : ''}`);

@@ -1,6 +1,7 @@
 // An agent that lives in the editor, as another extension: it uses the exported API of Fileops and nothing else.
 // The test's program controls it over HTTP: POST {session, method, params}; hanging up takes the call back.
 // The method `visible` answers with the paths of the files that extensions know to be visible.
+// `caughtUp` answers once the keys of what the window shows work; `inReview` then, with the id of the review in front.
 // With {kill: PID} the daemon is killed first, so that the editor sends the call before it can notice.
 const fs = require('node:fs');
 const http = require('node:http');
@@ -21,6 +22,16 @@ function killAndWait(pid) {
 
 const visible = () => vscode.window.visibleTextEditors.map(({ document }) => document.uri.fsPath);
 
+/** To the window and back, twice: Fileops has learned what the window showed, and the window has what Fileops then set. */
+async function caughtUp() {
+  for (const turn of [1, 2]) await vscode.commands.executeCommand('setContext', 'agent.caughtUp', turn);
+}
+
+async function inReview(fileops) {
+  await caughtUp();
+  return fileops._insides.reviews.current?.id;
+}
+
 exports.activate = async context => {
   const fileops = await vscode.extensions.getExtension('fileops.fileops').activate();
   const server = http.createServer(async (request, response) => {
@@ -33,8 +44,8 @@ exports.activate = async context => {
     const target = session ? fileops.session(session) : fileops;
     try {
       if (kill) killAndWait(kill);
-      const own = { state: () => fileops.state, visible }[method];
-      const result = own ? own() : await target[method](params, cancel.token);
+      const own = { state: () => fileops.state, visible, caughtUp, inReview: () => inReview(fileops) }[method];
+      const result = own ? await own() : await target[method](params, cancel.token);
       response.end(JSON.stringify({ result: result ?? null }));
     } catch (error) {
       response.end(JSON.stringify({ error: { code: error.code ?? null, message: String(error.message) } }));
