@@ -155,6 +155,24 @@ async def test_undo_of_an_edit_of_two_places_leaves_the_kept_one(shared: Place, 
     assert b"all changes by agents are kept" in (await run(shared, folder, "changes")).stdout
 
 
+@pytest.mark.parametrize("target", TARGETS, ids=" ".join)
+async def test_undo_counts_as_the_list_does(shared: Place, folder: Path, agent: Agent, target: tuple[str, ...]) -> None:
+    """R-UI-12: a rename with an edit is one change, and so are two edits of the same words."""
+    await agent.renames("a.txt", "d.txt")
+    await agent.edits("d.txt", "two", "2")
+    await agent.edits("b.txt", "two", "2")
+    await agent.edits("b.txt", "2", "zwei")
+    listed = (await run(shared, folder, "changes")).stdout.decode().splitlines()[-1]
+    assert "2 changes in 2 files" in listed
+    status, said = await undo(shared, folder, *target, "--dry-run")
+    assert (status, said.splitlines()[0]) == (0, "2 changes in 2 files would be undone.")
+    status, said = await undo(shared, folder, *target, "--path", "b.txt", "--yes")
+    assert (status, said.splitlines()[0]) == (0, "1 change in 1 file was undone.")
+    status, said = await undo(shared, folder, *target, "--yes")
+    assert (status, said.splitlines()[0]) == (0, "1 change in 1 file was undone.")
+    assert contents(folder) == {"a.txt": OLD, "b.txt": OLD, "c.txt": OLD}
+
+
 async def test_undo_of_a_committed_rename_takes_the_later_edit_alone(shared: Place, folder: Path, agent: Agent) -> None:
     await agent.renames("a.txt", "d.txt")
     git(folder, "add", ".")

@@ -522,7 +522,7 @@ async def _undo(client: CommandClient, options: argparse.Namespace) -> int:
             "Name what to undo: an id, as `fileops-server log` prints it, a file or folder, --turn ID, --agent NAME, "
             "--command ID, --since ID, or --all."
         )
-    return await _rewind(client, options, target)
+    return await _rewind(client, options, target, await _count_undecided(client, options, target))
 
 
 async def _bring_back(client: CommandClient, options: argparse.Namespace) -> int:
@@ -577,6 +577,27 @@ async def _undo_unkept(client: CommandClient, options: argparse.Namespace) -> in
         return status
     n_files = len({file.file_path for file in files if file.changes})
     return _fail(options, f"That covered {format_count(n_files, 'file')}, and there are more. Run this again.", LEFT)
+
+
+async def _count_undecided(client: CommandClient, options: argparse.Namespace, target: Target) -> int | None:
+    """How many changes of the lists an undo takes that leaves what is kept or committed; None for another undo.
+
+    The record has an entry for each edit of the same text and two for a rename. Raises: Misused, NotDone, UNREACHABLE.
+    """
+    if options.kept or options.include_unsure or target.keys().isdisjoint(_OF_AN_AGENT):
+        return None
+    session_id, since = target.get("session_id"), target.get("since")
+    first = target.get("since_turn") or target.get("all_since_turn")
+    if first is not None and (turn := (await item_of(client, options, first)).item.turn) is not None:
+        session_id, since = turn.session_id if "since_turn" in target else None, turn.began
+    unkept = await client.unkept(root=options.root, session_id=session_id, turn_id=target.get("turn_id"))
+    paths = [await path_of(client, options, path) or "" for path in options.paths]
+    files = [
+        replace(file, changes=tuple(change for change in file.changes if since is None or change.time >= since))
+        for file in unkept.files
+        if not paths or any(_is_in(path, file.file_path) for path in paths)
+    ]
+    return None if unkept.truncated else len(_list_undoable(files, only_undoable=True))
 
 
 async def _redo(client: CommandClient, options: argparse.Namespace) -> int:
