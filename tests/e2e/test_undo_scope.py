@@ -51,6 +51,11 @@ class Agent:
         await self.client.read(path)
         assert (await self.client.edit(path, old, new)).ok
 
+    async def removes(self, name: str) -> None:
+        command_id = await self.client.begin_command("rm")
+        (self._folder / name).unlink()
+        await self.client.end_command(command_id)
+
     async def renames(self, old: str, new: str) -> None:
         command_id = await self.client.begin_command("mv")
         (self._folder / old).rename(self._folder / new)
@@ -181,6 +186,15 @@ async def test_undo_of_a_committed_rename_takes_the_later_edit_alone(shared: Pla
     await agent.edits("d.txt", "two", "2")
     status, done = await undo(shared, folder, "--agent", "codex", "--yes")
     assert (status, contents(folder)) == (0, committed), done
+
+
+async def test_undo_takes_the_removal_of_a_new_file_that_is_staged(shared: Place, folder: Path, agent: Agent) -> None:
+    """HEAD lacks the path, but the person has staged the file, and not its removal."""
+    assert (await agent.client.write(folder / "new.txt", "made\n")).ok
+    git(folder, "add", ".")
+    await agent.removes("new.txt")
+    status, done = await undo(shared, folder, "--agent", "codex", "--yes")
+    assert (status, contents(folder).get("new.txt")) == (0, "made\n"), done
 
 
 async def test_undo_takes_what_came_back_after_a_stash(shared: Place, folder: Path, agent: Agent) -> None:

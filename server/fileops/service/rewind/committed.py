@@ -142,7 +142,7 @@ class CommittedFiles:
     ) -> Iterable[str]:
         blobs = {state.blobs.head, state.blobs.index}
         if not snapshot.exists:
-            return _committed_deletion(places, state) if None in blobs else ()
+            return _committed_deletion(places, state) if state.blobs.index is None else ()
         if git.blob_id(state.repository, snapshot.data) in {blob[0] for blob in blobs if blob is not None}:
             return [found.change.change_id for found in places if found.place is not None or not found.change.undoable]
         contents = self._contents(path, state)
