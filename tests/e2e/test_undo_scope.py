@@ -162,7 +162,7 @@ async def test_undo_of_an_edit_of_two_places_leaves_the_kept_one(shared: Place, 
 
 @pytest.mark.parametrize("target", TARGETS, ids=" ".join)
 async def test_undo_counts_as_the_list_does(shared: Place, folder: Path, agent: Agent, target: tuple[str, ...]) -> None:
-    """R-UI-12: a rename with an edit is one change, and so are two edits of the same words."""
+    """R-UI-13, R-KEEP-3: a rename with an edit is one change, and so are two edits of the same words."""
     await agent.renames("a.txt", "d.txt")
     await agent.edits("d.txt", "two", "2")
     await agent.edits("b.txt", "two", "2")
