@@ -4,10 +4,15 @@ import fcntl
 import os
 import select
 import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from fileops.attach import starter
+from fileops.attach.address import find_address
+from fileops.attach.handshake import control_line
 from fileops.mcp.texts import instructions
 from support.daemon_process import Place, attached
 from support.mcp_client import mcp_client
@@ -17,6 +22,28 @@ SILENT = "The shared daemon did not answer within 2 s. `fileops-server status --
 PRIVATE = "This session is served privately: other agents and editors do not take part in it."
 PIPE_BYTES = 1 << 12
 FULL_S = 1.0  # a pipe that takes nothing for so long is full: the pump reads no more
+
+# As a starter does it: it listens, a client comes, and only then the daemon listens, which is busy at first.
+BUSY_DAEMON = """
+import os, select, socket, sys, time
+from fileops.attach.handshake import control_answer_line
+listening = socket.socket(socket.AF_UNIX)
+listening.bind(sys.argv[1])
+listening.listen(9)
+print(flush=True)
+select.select([listening], [], [])
+if os.fork() == 0:
+    listening.listen(9)
+    while time.process_time() < 0.8:
+        pass
+    while True:
+        connection, _ = listening.accept()
+        if connection.recv(4096):
+            connection.sendall(control_answer_line())
+            break
+    os._exit(0)
+os.wait()
+"""
 
 
 @pytest.fixture
@@ -102,3 +129,18 @@ def test_daemon_that_hangs_refuses_detach_with_what_to_do(here: Place) -> None:
     stop(here)
     done = here.run("daemon", "--detach")
     assert (done.returncode, done.stderr.decode()) == (1, f"fileops-server: {SILENT.strip()}\n")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not name the process that listens")
+def test_daemon_that_is_busy_after_its_start_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kernel says of a connection who listened when it was made: the starter, which by then does nothing."""
+    monkeypatch.setattr(starter, "ANSWER_S", 0.1)
+    folder = tmp_path / "run"
+    folder.mkdir(0o700)
+    address = find_address(str(folder / "a.sock"), os.environ)
+    with subprocess.Popen([sys.executable, "-c", BUSY_DAEMON, address.socket], stdout=subprocess.PIPE) as daemon:
+        assert daemon.stdout is not None
+        daemon.stdout.readline()
+        attached = starter.attach(address, control_line("status"))
+        attached.connection.close()
+    assert attached.answer.is_ok

@@ -277,15 +277,17 @@ class _Patience:
         granted_s = 0.0  # as shown to the user; a busy machine may wait longer
         self._poll.register(connection, select.POLLIN)
         try:
-            ticks = _processor_ticks(connection)
+            pid = listening_pid(connection)
+            ticks = _processor_ticks(pid)
             while True:
                 now = time.monotonic()
                 deadline = min(now + ANSWER_S, self._until)
                 if self._poll_until(deadline):
                     break
                 granted_s += max(0.0, deadline - now)
-                ticks_before, ticks = ticks, _processor_ticks(connection)
-                is_working = ticks != ticks_before or _waits_for_processor(connection) or self._is_locked()
+                pid = self._listening_now() or pid
+                ticks_before, ticks = ticks, _processor_ticks(pid)
+                is_working = ticks != ticks_before or _waits_for_machine(pid) or self._is_locked()
                 if not is_working or self.is_over:
                     raise NotAttached(_silent(granted_s))
         finally:
@@ -305,6 +307,20 @@ class _Patience:
             self._until = min(self._until, time.monotonic() + ANSWER_S)
             deadline = min(deadline, self._until)
 
+    def _listening_now(self) -> int | None:
+        """Return the process that listens, or None.
+
+        A connection that was made before the daemon ran leads to the daemon, but the kernel names its starter.
+        """
+        try:
+            connection = connect(self._address, _PAUSE_S)
+        except (AttachRefused, NotAttached):  # as the one that waits shows, there is a daemon, whose queue is full
+            return None
+        if connection is None:
+            return None
+        with connection:
+            return listening_pid(connection)
+
     def _is_locked(self) -> bool:
         with try_lock(self._address) as is_ours:
             return not is_ours
@@ -321,22 +337,26 @@ def n_readable_bytes(fd: int) -> int:
         return 0
 
 
-def _processor_ticks(connection: socket.socket) -> tuple[str, str] | None:
+def _processor_ticks(pid: int | None) -> tuple[str, str] | None:
     """Return the processor time that the process has used, in user and system mode; None if unknown."""
-    stat_fields = _process_stat(connection)
+    stat_fields = _stat_fields(f"/proc/{pid}/stat")
     return None if stat_fields is None else (stat_fields[11], stat_fields[12])
 
 
-def _waits_for_processor(connection: socket.socket) -> bool:
-    stat_fields = _process_stat(connection)
-    return stat_fields is not None and stat_fields[0] == "R"
-
-
-def _process_stat(connection: socket.socket) -> list[str] | None:
-    """Return the fields of /proc/PID/stat from `state` on, see proc(5), of the process that listens."""
-    pid = listening_pid(connection)
+def _waits_for_machine(pid: int | None) -> bool:
+    """Return whether a thread of the process waits for the processor or for a disk; others may wait for that thread."""
     try:
-        with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
+        threads = os.listdir(f"/proc/{pid}/task")
+    except OSError:
+        return False
+    found = (_stat_fields(f"/proc/{pid}/task/{thread}/stat") for thread in threads)
+    return any(stat_fields is not None and stat_fields[0] in {"R", "D"} for stat_fields in found)
+
+
+def _stat_fields(path: str) -> list[str] | None:
+    """Return the fields of a /proc/PID/stat from `state` on, see proc(5); None if it cannot be read."""
+    try:
+        with open(path, encoding="ascii", errors="replace") as file:
             return file.read().rpartition(")")[2].split()
     except OSError:
         return None
