@@ -196,7 +196,7 @@ export function sharedSuite(): void {
       process.kill(pid, 'SIGKILL');
       await until(() => api.state !== 'running', 'it is noticed');
       await until(() => api.state === 'running', 'it runs again');
-      assert.equal(insides.daemon.sharing.kind, 'shared');
+      assert.equal(insides.daemon.sharing.kind, 'shared', JSON.stringify(insides.daemon.sharing));
       assert.notEqual((await status()).pid, pid);
       assert.match((await agent.call('Read', { file_path: path })).text, /1→a = 1/);
       await painter();
@@ -216,9 +216,9 @@ export function sharedSuite(): void {
       assert.match(insides.status.text, /circle-slash/);
       agent = await McpAgent.start(server, 'painter');
       await until(() => api.state === 'running', 'this window has attached to the one of the agent');
+      assert.equal(insides.daemon.sharing.kind, 'shared', JSON.stringify(insides.daemon.sharing));
       await agent.call('Read', { file_path: file('a = 1\n') });
       await painter();
-      assert.equal(insides.daemon.sharing.kind, 'shared');
       assert.equal(n_crashes, 0);
       subscription.dispose();
       await vscode.commands.executeCommand('notifications.clearAll');

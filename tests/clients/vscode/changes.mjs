@@ -28,7 +28,7 @@ const { out, workbench, page, workspace, socket, file, disk, person } = await op
   },
   isCovered: true,
 });
-const { namedInText, status, row, focused, tab, palette, pressKeyOf, openFile, goToLine, reasonBox, setWorkspace, shoot, toast } = person;
+const { namedInText, status, row, focused, tab, palette, pressKeyOf, openFile, goToLine, reasonBox, setWorkspace, shoot, notice } = person;
 const MINE = PRICES.replace('What a basket costs', 'What the basket costs');
 const QUIET = { 'files.autoSave': 'off' };
 let claude;
@@ -163,8 +163,13 @@ async function diffsOfVsCode() {
   const inPage = page.locator('.multiDiffEntry .modified-in-monaco-diff-editor .view-line', { hasText: 'The ninth' });
   await inPage.click();
   await until(() => namedInText('painter'), 'the page names the agent at the cursor');
-  await page.keyboard.press('Control+.');
-  for (const verb of ['Keep', 'Undo', 'Undo with a Reason…']) await page.locator('.action-widget', { hasText: `${verb} (painter` }).waitFor();
+  const action = verb => page.locator('.action-widget', { hasText: `${verb} (painter` });
+  await until(async () => { // the page may be opened once more, which takes the keyboard
+    await inPage.click();
+    await page.keyboard.press('Control+.');
+    return action('Keep').waitFor({ timeout: 10_000 }).then(() => true, () => false);
+  }, 'the actions are listed');
+  for (const verb of ['Undo', 'Undo with a Reason…']) await action(verb).waitFor();
   await page.keyboard.press('Escape');
   await shoot('all-changes', QUIET);
   await setWorkspace({});
@@ -239,13 +244,16 @@ async function undoInTwoWindowsWithoutAnAnswer() {
   try {
     await palette('Agent Changes: Undo All');
     await other.palette('Agent Changes: Undo All');
-    await Promise.all([toast, other.toast].map(shown => shown('has not answered about the undo of').waitFor()));
+    for (const window of [person, other]) {
+      await window.palette('Notifications: Show Notifications'); // a toast goes after a while
+      await window.notice('has not answered about the undo of').waitFor();
+    }
     assert.notEqual(disk('prices.py'), before, 'nothing is undone yet');
   } finally {
     process.kill(pid, 'SIGCONT');
   }
   await until(() => disk('prices.py') === before, 'it is undone');
-  const counted = async text => await toast(text).count() + await other.toast(text).count();
+  const counted = async text => await notice(text).count() + await other.notice(text).count();
   await until(async () => await counted('undone: 1 change') === 1 && await counted('nothing was undone') === 1, 'one window undid it, and the other says that it is gone');
   assert.equal(disk('prices.py'), before);
   await late.context().close();
@@ -266,15 +274,14 @@ async function keepAndUndoOfADaemonThatIsKilled() {
   try {
     await goToLine(lineOf('0.20'));
     await pressKeyOf('keep');
+    await palette('Notifications: Show Notifications');
+    await notice('has not answered about keeping the change of painter in line 5').waitFor(); // so it has begun there
     await goToLine(lineOf('def reduced'));
     await pressKeyOf('undo');
-    await toast('has not answered about keeping the change of painter in line 5').waitFor();
-    await toast('has not answered about the undo of the change of painter').waitFor();
+    await notice('has not answered about the undo of the change of painter').waitFor();
   } finally {
     process.kill(pid, 'SIGKILL');
   }
-  await palette('Notifications: Show Notifications'); // of many in a second, VS Code shows the first three at once
-  const notice = text => page.locator('.notifications-center .notification-list-item-message', { hasText: text });
   await notice('there was no answer about the change of painter in line 5').waitFor();
   await clear();
   await until(() => ![undefined, pid].includes(statusOf(socket).pid), 'another daemon runs');

@@ -32,7 +32,10 @@ const workbench = await openWorkbench(name, {
 let exitCode;
 try {
   exitCode = await Promise.race([workbench.finished, new Promise(resolve => setTimeout(() => resolve('timeout'), RUN_MS))]);
-  if (exitCode !== 0) await workbench.page.screenshot({ path: path.join(out, 'end.png') });
+  if (exitCode !== 0) {
+    await workbench.page.screenshot({ path: path.join(out, 'end.png') });
+    console.log(workbench.evidence());
+  }
 } finally {
   await workbench.close();
 }

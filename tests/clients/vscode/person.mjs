@@ -20,6 +20,8 @@ export function personAt({ page, workspace }, images) {
   /** Where a rejection or an undo may get its reason. */
   const reasonBox = page.locator('.quick-input-widget', { hasText: /Enter (rejects|undoes) (it|them)/ });
   const toast = text => page.locator('.notification-toast', { hasText: text });
+  /** In the list of notifications, where one stays that is no toast any more. */
+  const notice = text => page.locator('.notifications-center .notification-list-item-message', { hasText: text });
   /** What the notifications on the screen say. */
   const toasts = () => page.locator('.notification-toast .notification-list-item-message').allInnerTexts();
   /** Whether a text stands after a line, where it is no part of the document. */
@@ -102,5 +104,5 @@ export function personAt({ page, workspace }, images) {
     }
   }
 
-  return { namedInText, reasonBox, tab, waiting, status, row, proposal, titleButton, focused, pressKeyOf, palette, openFile, goToLine, setWorkspace, click, shoot, toast, toasts };
+  return { namedInText, reasonBox, tab, waiting, status, row, proposal, titleButton, focused, pressKeyOf, palette, openFile, goToLine, setWorkspace, click, shoot, toast, toasts, notice };
 }

@@ -8,7 +8,7 @@ import path from 'node:path';
 import { inspect } from 'node:util';
 import { gatedCopy } from './gated.mjs';
 import { EDITORS, EXTENSION } from './paths.mjs';
-import { stopDaemon } from './daemon.mjs';
+import { statusOf, stopDaemon } from './daemon.mjs';
 
 const { chromium } = createRequire(EXTENSION + '/')('playwright-core');
 // The shell has the same engine without the browser's own windows, at four fifths of the processor time.
@@ -140,11 +140,19 @@ export async function openWorkbench(name, options) {
     }
     await page.goto(`${origin}/?${opens ? `workspace=${path.join(workspace, opens)}` : `folder=${workspace}`}&payload=${encodeURIComponent(JSON.stringify(payload))}`);
     await page.waitForSelector('.monaco-workbench', { timeout: PATIENCE_MS });
-    return { page, workspace, socket, finished, close, version };
+    return { page, workspace, socket, finished, close, version, evidence: () => `${endsOfLogs(home)}\n${JSON.stringify(statusOf(socket))}` };
   } catch (error) {
     await close();
     throw error;
   }
+}
+
+const LOG_LINES = 60; // of each log, which a failure shows
+
+/** What the daemon wrote last. The extension's log has no file here. */
+function endsOfLogs(home) {
+  const logs = fs.readdirSync(home, { recursive: true }).filter(name => /fileops-server\/[^/]*\.log$/.test(name));
+  return logs.map(name => `${name}:\n${fs.readFileSync(path.join(home, name), 'utf8').trimEnd().split('\n').slice(-LOG_LINES).join('\n')}`).join('\n');
 }
 
 /** Runs the story of a script, and ends its process: with 0, or with 1, the fault and a picture of the window in `out`. */
@@ -154,7 +162,7 @@ export async function play(workbench, out, story, atEnd = () => undefined) {
     await story();
     exitCode = 0;
   } catch (error) {
-    console.log(`FAILED ${inspect(error).slice(0, 2000)}`);
+    console.log(`FAILED ${inspect(error).slice(0, 2000)}\n${workbench.evidence()}`);
     await workbench.page.screenshot({ path: path.join(out, 'failed.png') }).catch(() => undefined);
   } finally {
     atEnd();
