@@ -205,3 +205,16 @@ async def test_undo_takes_what_came_back_after_a_stash(shared: Place, folder: Pa
     await agent.edits("a.txt", "five", "5")
     status, done = await undo(shared, folder, "--agent", "codex", "--yes")
     assert (status, contents(folder)["a.txt"]) == (0, OLD), done
+
+
+async def test_undo_takes_what_a_person_brought_back_from_before_the_commit(
+    shared: Place, folder: Path, agent: Agent
+) -> None:
+    """The agent had replaced its first text before the commit, so HEAD lacks it."""
+    await agent.edits("a.txt", "two", "2")
+    earlier = (folder / "a.txt").read_text()
+    await agent.edits("a.txt", "2", "zwei")
+    git(folder, "commit", "-qam", "second")
+    (folder / "a.txt").write_text(earlier)
+    status, done = await undo(shared, folder, "--agent", "codex", "--yes")
+    assert (status, contents(folder)["a.txt"]) == (0, OLD), done
