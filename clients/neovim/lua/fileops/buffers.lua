@@ -62,4 +62,13 @@ end
 ---@return string
 function M.short(path) return vim.fn.fnamemodify(path, ':~:.') end
 
+---@param path string
+---@return boolean
+function M.is_notebook(path) return path:lower():sub(-6) == '.ipynb' end
+
+--- A name for the cells of a notebook as one text, which decides its colours.
+---@param path string
+---@return string
+function M.as_cells(path) return path .. '.py' end
+
 return M

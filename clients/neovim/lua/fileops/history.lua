@@ -31,10 +31,34 @@ local function line_of(entry)
   )
 end
 
+--- The cells of a notebook that differ, each below its name.
+---@param cells fileops.wire.CellUiExtra[]
+---@return string
+local function diff_of(cells)
+  local parts = {} ---@type string[]
+  for _, cell in ipairs(cells) do
+    local place = cell.old_index and (' (was %d)'):format(cell.old_index) or ''
+    parts[#parts + 1] = ('diff cell %s · %s · index %d%s · %s'):format(
+      cell.cell_id,
+      cell.cell_type,
+      cell.index,
+      place,
+      cell.kind
+    )
+    parts[#parts + 1] = cell.diff ~= '' and cell.diff or nil
+    if cell.outputs_removed > 0 then
+      local outputs = cell.outputs_removed == 1 and '1 output' or cell.outputs_removed .. ' outputs'
+      parts[#parts + 1] = outputs .. ' removed'
+    end
+  end
+  return (table.concat(parts, '\n'):gsub('\n\n', '\n'))
+end
+
 ---@param entry fileops.wire.RecordEntry
 local function show_diff(entry)
   require('fileops').request(protocol.methods.entry, { entry_id = entry.entry_id }, function(err, result)
     if err then return messages.failure(err) end
+    if result.other_change then return messages.info('the cells are the same: ' .. result.other_change) end
     if result.diff == '' then return messages.info('the text of this change is not recorded') end
     vim.cmd('botright new')
     local buf = vim.api.nvim_get_current_buf()
@@ -48,7 +72,11 @@ local function show_diff(entry)
       0,
       -1,
       false,
-      vim.split(result.diff, '\n', { plain = true, trimempty = true })
+      vim.split(
+        result.cells and diff_of(result.cells) or result.diff,
+        '\n',
+        { plain = true, trimempty = true }
+      )
     )
     vim.bo[buf].modifiable, vim.bo[buf].filetype = false, 'diff'
   end)

@@ -32,6 +32,7 @@ M.methods = {
   entry = 'fileops/entry',
   rewind = 'fileops/rewind',
   turns = 'fileops/turns',
+  cell_texts = 'fileops/cellTexts',
 }
 
 --- Notification → the event's name in `require('fileops').on`, and the pattern of its `User` autocmd.

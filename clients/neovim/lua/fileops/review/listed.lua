@@ -234,9 +234,25 @@ local function new(params, set)
   return review
 end
 
+--- The review as the person sees it: of a notebook, with the texts of its cells instead of JSON.
+---@param params fileops.wire.Review
+---@return fileops.wire.Review
+local function shown(params)
+  local cells = params.by_cells
+  if not cells then return params end
+  local previous = params.previous
+  return vim.tbl_extend('force', params, {
+    original_text = cells.original_text,
+    proposed_text = cells.proposed_text,
+    changes = cells.changes,
+    previous = previous and vim.tbl_extend('force', previous, { text = cells.previous_text }),
+  })
+end
+
 ---@param params fileops.wire.Review of one edit, or of one file of a change set
 ---@param set? fileops.ReviewSet
 local function open(params, set)
+  params = shown(params)
   local review = known[params.review_id]
   if not review then
     review = new(params, set)

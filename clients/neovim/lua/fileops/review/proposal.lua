@@ -1,6 +1,7 @@
 -- The original and the proposed text in diff mode, for an edit of a file that is not open, or to change the proposal
 -- before accepting it: `:write` accepts what is there. What the person has typed stays until it is written or they
 -- close it.
+local buffers = require('fileops.buffers')
 local changes = require('fileops.review.changes')
 local messages = require('fileops.ui.messages')
 local queue = require('fileops.review.queue')
@@ -168,8 +169,9 @@ end
 
 ---@param buf integer
 ---@param buftype 'acwrite'|'nofile'
----@param path string
-local function dress(buf, buftype, path)
+---@param params fileops.wire.Review
+local function dress(buf, buftype, params)
+  local path = params.by_cells and buffers.as_cells(params.file_path) or params.file_path
   vim.bo[buf].buftype, vim.bo[buf].bufhidden, vim.bo[buf].swapfile = buftype, 'wipe', false
   vim.bo[buf].syntax = vim.filetype.match({ filename = path, buf = buf }) or ''
 end
@@ -183,7 +185,7 @@ local function open_original(editor, review, win)
   local original = vim.api.nvim_create_buf(false, true)
   editor.original = original
   vim.api.nvim_buf_set_name(original, ('fileops://original/%d/%s'):format(review.id, vim.fs.basename(path)))
-  dress(original, 'nofile', path)
+  dress(original, 'nofile', review.params)
   put(original, review.params.original_text or '')
   vim.bo[original].modifiable = false
   editor.finish = require('fileops.ui.whole_hunks').begin()
@@ -214,7 +216,7 @@ local function show(buf, review)
   editor.proposed = buf
   editors[review.id] = editor
   if review.typed then review.text_offered = true end
-  dress(buf, 'acwrite', review.params.file_path)
+  dress(buf, 'acwrite', review.params)
   fill(editor, review)
   vim.api.nvim_clear_autocmds({ event = { 'BufWriteCmd', 'BufWipeout' }, buffer = buf })
   vim.api.nvim_create_autocmd(

@@ -380,12 +380,13 @@ local keys = {
   reject = function() M.decide(false, { is_key = true }) end,
 }
 
---- Whether a review can be shown in a text at all: it has a text, and changes of it.
+--- Whether a review can be shown in a text at all: it has a text, and changes of it. The buffer of a notebook has JSON.
 ---@param review fileops.Review
 ---@return boolean
 function M.can_show(review)
   local params = review.params
-  return review.kind == 'edit' and params.original_text ~= nil and #params.changes > 0
+  local has_text = review.kind == 'edit' and params.original_text ~= nil and not params.by_cells
+  return has_text and #params.changes > 0
 end
 
 --- Whether all of its changes can be read there: none is too long.

@@ -2,6 +2,7 @@
 -- obtains is undone, in its unsaved text; what this text obtains is kept. When its neighbour shows another file, as
 -- after `:cnfile`, this window follows.
 local buffers = require('fileops.buffers')
+local cells = require('fileops.unkept.cells')
 local changes = require('fileops.unkept.changes')
 local marks = require('fileops.unkept.marks')
 local messages = require('fileops.ui.messages')
@@ -257,9 +258,23 @@ local function view_of(win)
     :find(function(view) return view.file_win == win or view.before_win == win end)
 end
 
---- Open the text before the agents' changes beside the file of this window, or close it.
+--- Open the text before the agents' changes beside the file of this window, or close it. Of a notebook, its cells are
+--- compared in a tab page.
 ---@param scope fileops.DiffScope
 function M.toggle(scope)
+  if cells.close() then return end
+  local buf = vim.api.nvim_get_current_buf()
+  local path = vim.api.nvim_buf_get_name(buf)
+  if buffers.is_file(buf) and buffers.is_notebook(path) and changes.is_served() and marks.has(buf) then
+    local before, now = text_before(parts_of(buf, scope)), vim.api.nvim_buf_get_lines(buf, 0, -1, true)
+    return cells.compare(path, before, now, function() M.toggle_text(scope) end)
+  end
+  M.toggle_text(scope)
+end
+
+--- The same, for lines of the file itself.
+---@param scope fileops.DiffScope
+function M.toggle_text(scope)
   local view = view_of(vim.api.nvim_get_current_win())
   if view then return close(view) end
   M.open(scope)
