@@ -261,7 +261,7 @@ def _file_of(question: ApprovalRequest, *, with_texts: bool) -> wire.ReviewFile:
         proposed_text=question.proposed_text if with_texts else None,
         rebased=None if question.rebased is None else {**rebased_details(question.rebased)},
         previous=question.previous,
-        cells=cell_ui_extras(question.cells, question.file_path) or msgspec.UNSET,
+        cells=cell_ui_extras(question.change.cells, question.file_path) or msgspec.UNSET,
         by_cells=msgspec.UNSET if view is None else _by_cells(view, question),
     )
 

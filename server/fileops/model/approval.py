@@ -6,7 +6,6 @@ A user approves or rejects a plan. The client's model corrects an `old_string` t
 from msgspec import Struct
 
 from fileops.model.edits import Change, Rebased, SuggestedPlace
-from fileops.model.notebooks import CellChange
 from fileops.model.review import ConsentRule, Decider, PreviousDecision, ReviewPart
 from fileops.model.sessions import SessionName
 
@@ -127,7 +126,6 @@ class ApprovalRequest(Struct, frozen=True, kw_only=True):
     path: str = ""
     is_protected: bool = False
     changes: tuple[ReviewPart, ...] = ()
-    cells: tuple[CellChange, ...] = ()
     previous: PreviousDecision | None = None
     new_path: str | None = None
     new_canonical_path: str | None = None

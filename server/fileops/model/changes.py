@@ -12,7 +12,7 @@ from fileops.model.edits import Change, Edit, Operation, PatchHunk, Splice
 from fileops.model.errors import FileOpsError
 from fileops.model.events import DidEdit
 from fileops.model.files import CommitReport, Snapshot, Source
-from fileops.model.notebooks import CellChange, CellEdit
+from fileops.model.notebooks import CellEdit
 from fileops.model.sessions import DEFAULT_SESSION, SessionName
 from fileops.model.suggestions import Suggestions
 
@@ -125,7 +125,7 @@ class FileOutcome(Struct, frozen=True, kw_only=True):
     """What a change set did, or would do, to one file. file_path, new_path: as given; new_path of a rename only.
 
     edit_id: of the entry in the history, None before it is applied. modified_by_user: it is not what was requested.
-    matches: how the texts of its edits or hunks were found, as Plan.matches. cells: of a notebook, how they change.
+    matches: how the texts of its edits or hunks were found, as Plan.matches.
     """
 
     file_path: str
@@ -137,7 +137,6 @@ class FileOutcome(Struct, frozen=True, kw_only=True):
     modified_by_user: bool = False
     matches: tuple[str, ...] = ()
     commit: CommitReport | None = None
-    cells: tuple[CellChange, ...] = ()
 
 
 class ChangeProblem(Struct, frozen=True, kw_only=True):

@@ -7,6 +7,7 @@ garbage collector then need not track them.
 from typing import Literal
 
 from msgspec import UNSET, Struct, UnsetType
+from msgspec.structs import replace
 
 from fileops.model.files import Snapshot, TextFormat
 from fileops.model.notebooks import CellChange
@@ -176,6 +177,7 @@ class Change(Struct, frozen=True, kw_only=True):
     unified: a diff that `patch` accepts, "" if there is nothing to show. exact: whether JSON text can carry the bytes
     without loss. snippet: the numbered lines in the result of an edit. n_added, n_removed: lines.
     first_changed_line: 1-based, in the new text. is_executable: what the file becomes, None if that does not change.
+    cells: of a notebook, how its cells change, to be shown instead of the diff.
     """
 
     operation: Operation
@@ -188,6 +190,7 @@ class Change(Struct, frozen=True, kw_only=True):
     first_changed_line: int
     snippet: str
     is_executable: bool | None = None
+    cells: tuple[CellChange, ...] = ()
 
 
 class Plan(Struct, frozen=True, kw_only=True):
@@ -213,3 +216,8 @@ class Plan(Struct, frozen=True, kw_only=True):
     processed_by: tuple[str, ...] = ()
     not_formatted: str | None = None
     cells: tuple[CellChange, ...] = ()
+
+    @property
+    def shown(self) -> Change:
+        """The change as people and models see it."""
+        return replace(self.change, cells=self.cells) if self.cells else self.change

@@ -9,7 +9,7 @@ from fileops.model.errors import FileOpsError, NotebookInvalid
 from fileops.model.events import DidEdit
 from fileops.model.files import CommitReport, NewlineStyle, ReadProof, Snapshot, Source, StaleReason, Stamp, TextFormat
 from fileops.model.history import AppliedEdit
-from fileops.model.notebooks import CellChange, CellsPage, Compared
+from fileops.model.notebooks import CellsPage, Compared
 from fileops.model.suggestions import RefusedPlace, Suggestions, SyntaxReport
 
 
@@ -119,7 +119,7 @@ class ImageContent(Struct, frozen=True, kw_only=True):
 class UndoneFile(Struct, frozen=True, kw_only=True):
     """What an undo did, or would do, to one file. `edit_ids` are the undone edits, `edit_id` is the undo itself.
 
-    new_path: canonical, if the file gets its old path back. cells: of a notebook, how its cells change.
+    new_path: canonical, if the file gets its old path back.
     """
 
     file_path: str
@@ -131,7 +131,6 @@ class UndoneFile(Struct, frozen=True, kw_only=True):
     edit_id: str | None = None
     commit: CommitReport | None = None
     modified_by_user: bool = False
-    cells: tuple[CellChange, ...] = ()
 
 
 class AgentEditRange(Struct, frozen=True, kw_only=True):
@@ -234,7 +233,6 @@ class EditResult(Struct, frozen=True, kw_only=True):
     read_proof: ReadProof | None = None
     refused: RefusedPlace | None = None
     syntax: SyntaxReport | None = None
-    cells: tuple[CellChange, ...] = ()
 
 
 # --- reports of a session's files; these are sent as they are ----------------------------------------------------

@@ -7,7 +7,6 @@ from msgspec import UNSET, Struct, UnsetType
 from fileops.model.edits import Change, LineRange, Splice
 from fileops.model.errors import FileOpsError
 from fileops.model.files import Source
-from fileops.model.notebooks import CellChange
 from fileops.model.record import By, Command, CountedTurn, Entry
 from fileops.model.sessions import SessionName
 
@@ -89,10 +88,7 @@ class RewindRequest(Struct, frozen=True, kw_only=True):
 
 
 class RewoundFile(Struct, frozen=True, kw_only=True):
-    """What the rewind does to one file. entries: ids of those that are completely undone. edit_id: of the commit.
-
-    cells: of a notebook, how its cells change.
-    """
+    """What the rewind does to one file. entries: ids of those that are completely undone. edit_id: of the commit."""
 
     file_path: str
     outcome: RewindOutcome
@@ -100,7 +96,6 @@ class RewoundFile(Struct, frozen=True, kw_only=True):
     applied_to: Source
     change: Change
     edit_id: str | None = None
-    cells: tuple[CellChange, ...] = ()
 
 
 class RewindConflict(Struct, frozen=True, kw_only=True):

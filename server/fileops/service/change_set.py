@@ -99,7 +99,7 @@ class SetFile(Struct, frozen=True, kw_only=True):
     @property
     def shown(self) -> Change:
         """The change as people see it, with git's lines about the executable bit."""
-        change, becomes = self.plan.change, self.is_executable
+        change, becomes = self.plan.shown, self.is_executable
         return change if becomes is None else outputs.with_mode(change, is_executable=becomes)
 
     @property
@@ -601,5 +601,4 @@ def _changed_file(file: SetFile, commit: Commit | None) -> FileOutcome:
         modified_by_user=file.by_user,
         matches=file.plan.matches,
         commit=None if commit is None else commit.report,
-        cells=file.plan.cells,
     )

@@ -627,8 +627,7 @@ def _result_of(
         output=_success_text(
             request, plan, is_unsaved=applied_to == "buffer", modified_by_user=modified_by_user, reason=reason
         ),
-        cells=plan.cells,
-        change=plan.change,
+        change=plan.shown,
         edits=plan.edits,
         is_multi=request.tool == "multi_edit",
         n_replaced=plan.n_replacements,

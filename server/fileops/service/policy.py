@@ -87,7 +87,7 @@ def question_about(
         description=description,
         file_path=file_path,
         session_id=session_id,
-        change=plan.change,
+        change=plan.shown,
         original_text=shown.original,
         proposed_text=shown.proposed,
         original_digest=plan.snapshot.digest,
@@ -95,7 +95,6 @@ def question_about(
         path=plan.snapshot.path,
         is_protected=policy.is_protected(plan.snapshot),
         changes=changes_of(plan, check),
-        cells=plan.cells,
     )
 
 

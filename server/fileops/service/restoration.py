@@ -155,10 +155,9 @@ def to_result(file: Restoration) -> UndoneFile:
     return UndoneFile(
         file_path=file.file_path,
         edit_ids=file.undone.edit_ids,
-        change=file.plan.change,
+        change=file.plan.shown,
         outcome="removed" if file.removes else "created" if file.plan.creates else "modified",
         applied_to=file.plan.snapshot.source,
         new_path=file.new_path,
         modified_by_user=file.modified_by_user,
-        cells=file.plan.cells,
     )

@@ -377,7 +377,7 @@ def _result(
                 len(file.edit_ids),
                 file.outcome,
                 is_dry=request.dry_run,
-                cells=file.cells,
+                cells=file.change.cells,
             )
             texts.append(outputs.with_user_change(output, file.change.unified) if file.modified_by_user else output)
         output = "\n".join([*texts, *map(outputs.left_out_text, dropped)])

@@ -115,7 +115,7 @@ def _changed_file(file: FileOutcome) -> "ChangedFileDetails":
     details: ChangedFileDetails = {
         "file_path": file.file_path,
         "operation": file.operation,
-        "ui_extra": ui_extra_of(file.change, file.file_path, file.cells),
+        "ui_extra": ui_extra_of(file.change, file.file_path),
         "edit_id": file.edit_id,
         "applied_to": file.applied_to,
         "modified_by_user": file.modified_by_user,

@@ -14,7 +14,6 @@ from fileops.core.presentation.failures import failure_message
 from fileops.model import errors
 from fileops.model.approval import ApprovalRequest
 from fileops.model.edits import Change, Edit
-from fileops.model.notebooks import CellChange
 from fileops.model.requests import EditRequest, ReadRequest
 from fileops.model.results import EditResult, ImageContent, ReadResult
 from fileops.model.review import SessionInfo
@@ -152,7 +151,7 @@ def _image_result(outcome: ReadResult, picture: ImageContent) -> wire.ToolResult
 
 def edit_result(outcome: EditResult, file_path: str) -> wire.ToolResult:
     """Translate the result of an edit of `file_path`, which is as the caller gave it."""
-    ui_extra = None if outcome.change is None else ui_extra_of(outcome.change, file_path, outcome.cells)
+    ui_extra = None if outcome.change is None else ui_extra_of(outcome.change, file_path)
     details: EditDetails = _edit_details(outcome) if outcome.error is None else {**failure_details(outcome.error)}
     if outcome.is_multi and (outcome.error is None or "edit_index" in details):
         details["edits"] = _step_results(outcome)
@@ -214,8 +213,8 @@ def _edit_details(outcome: EditResult) -> "EditDetails":
             for index, edit in enumerate(outcome.edits)
             if edit.is_proposed
         ]
-    if outcome.cells:
-        details["cells"] = changed_cells(outcome.cells)
+    if outcome.change is not None and outcome.change.cells:
+        details["cells"] = changed_cells(outcome.change.cells)
     if outcome.commit is not None:
         details["commit"] = outcome.commit
     if outcome.processed_by:
@@ -251,7 +250,7 @@ def match_of(matches: tuple[str, ...]) -> str | None:
     return next((match for match in matches if match != "exact"), matches[0] if matches else None)
 
 
-def ui_extra_of(change: Change, file_path: str, cells: Sequence[CellChange] = ()) -> wire.UiExtra:
+def ui_extra_of(change: Change, file_path: str) -> wire.UiExtra:
     return wire.UiExtra(
         diff=change.unified,
         exact=change.exact,
@@ -261,7 +260,7 @@ def ui_extra_of(change: Change, file_path: str, cells: Sequence[CellChange] = ()
         hunks=change.hunks,
         stats=wire.Stats(added=change.n_added, removed=change.n_removed),
         first_changed_line=change.first_changed_line,
-        cells=cell_ui_extras(cells, file_path) or msgspec.UNSET,
+        cells=cell_ui_extras(change.cells, file_path) or msgspec.UNSET,
     )
 
 
@@ -284,7 +283,7 @@ def confirm_params(
         proposed_label=PROPOSED_LABEL,
         session=session,
         rebased=msgspec.UNSET if question.rebased is None else {**rebased_details(question.rebased)},
-        cells=cell_ui_extras(question.cells, question.file_path) or msgspec.UNSET,
+        cells=cell_ui_extras(question.change.cells, question.file_path) or msgspec.UNSET,
     )
 
 

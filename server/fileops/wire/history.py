@@ -56,7 +56,7 @@ def _is_by_user(params: wire.UndoParams) -> bool:
 def undo_result(outcome: UndoResult) -> wire.ToolResult:
     """Translate the result of an undo. After a failure, `details` names the file, and what stays undone."""
     files = outcome.files
-    ui_extras = [ui_extra_of(file.change, file.file_path, file.cells) for file in files]
+    ui_extras = [ui_extra_of(file.change, file.file_path) for file in files]
     undone = [edit_id for file in files for edit_id in file.edit_ids if not file.modified_by_user]
     undone_files = [_file_undo(file, ui_extra) for file, ui_extra in zip(files, ui_extras, strict=True)]
     if outcome.error is not None:

@@ -351,5 +351,5 @@ def _file(file: "RewoundFile") -> "FileDetails":
         "applied_to": file.applied_to,
         "added": file.change.n_added,
         "removed": file.change.n_removed,
-        "ui_extra": ui_extra_of(file.change, file.file_path, file.cells),
+        "ui_extra": ui_extra_of(file.change, file.file_path),
     }

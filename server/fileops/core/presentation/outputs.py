@@ -266,6 +266,7 @@ def join_changes(first: Change, second: Change) -> Change:
         n_added=first.n_added + second.n_added,
         n_removed=first.n_removed + second.n_removed,
         is_executable=None,
+        cells=(),
     )
 
 

@@ -79,7 +79,7 @@ def _restored(
             restored = UndoneFile(
                 file_path=loss.path,
                 edit_ids=(loss.loss_id,),
-                change=plan.change,
+                change=plan.shown,
                 outcome="modified",
                 applied_to=snapshot.source,
             )

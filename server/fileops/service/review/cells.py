@@ -25,7 +25,7 @@ def compared_texts(before: str, after: str) -> tuple[str, str, tuple[CellChange,
 
 def view_by_cells(asked: ApprovalRequest) -> CellsView | None:
     """Return the texts of the cells, None if it is no edit of cells or its texts are too long."""
-    if not asked.cells or asked.original_text is None or asked.proposed_text is None:
+    if not asked.change.cells or asked.original_text is None or asked.proposed_text is None:
         return None
     return _view(asked.original_text, asked.proposed_text, asked.changes)
 

@@ -69,4 +69,4 @@ class NoHost:
 
 def fault_of_text(asked: ApprovalRequest, text: str) -> NotebookInvalid | None:
     """Return why a person's text cannot replace that of an edit of cells, None if it can."""
-    return fault_of(text.encode("utf-8", "surrogatepass")) if asked.cells else None
+    return fault_of(text.encode("utf-8", "surrogatepass")) if asked.change.cells else None

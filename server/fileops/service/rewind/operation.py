@@ -676,8 +676,7 @@ def _before_writing(file: PlannedFile) -> RewoundFile:
         outcome=_outcome(file.change),
         entries=tuple(entry.entry_id for entry in file.rewind.undone),
         applied_to=file.change.plan.snapshot.source,
-        change=file.change.plan.change,
-        cells=file.change.plan.cells,
+        change=file.change.plan.shown,
     )
 
 
