@@ -8,13 +8,13 @@ from msgspec import Meta, Struct
 
 from fileops.api import tools
 from fileops.api.tools import ToolAnswer
-from fileops.core.presentation.failures import Tool as FailedTool
 from fileops.core.presentation.failures import failure_text
 from fileops.mcp.protocol import JsonObject
 from fileops.model.changes import ChangeKind, ChangeSetResult
 from fileops.model.errors import FileOpsError, NotAbsolute
 from fileops.model.notebooks import CellType, OutputsMode
 from fileops.model.requests import HistoryRequest
+from fileops.model.requests import Tool as FailedTool
 from fileops.model.results import EditResult, ReadResult, UndoResult
 from fileops.model.sessions import SessionName
 from fileops.rpc.decode import InvalidParams, decode

@@ -11,7 +11,8 @@ from fileops.model.sessions import DEFAULT_SESSION, SessionName
 
 DEFAULT_COMMAND_TIMEOUT_S = 120.0
 
-Tool = Literal["read", "edit", "multi_edit", "write", "edit_notebook"]
+EditTool = Literal["edit", "multi_edit", "write", "edit_notebook"]
+Tool = Literal["read"] | EditTool
 
 
 class ReadRequest(Struct, frozen=True, kw_only=True):
@@ -45,7 +46,7 @@ class EditRequest(Struct, frozen=True, kw_only=True):
     edits: tuple[Edit, ...] = ()
     hunks: tuple[PatchHunk, ...] = ()
     cells: tuple[CellEdit, ...] = ()
-    tool: Literal["edit", "multi_edit", "write", "edit_notebook"] = "edit"
+    tool: EditTool = "edit"
     content: str | None = None
     dry_run: bool = False
     include_texts: bool = False

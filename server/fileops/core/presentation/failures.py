@@ -4,16 +4,15 @@ The tools' texts for the model are specified character for character and never l
 """
 
 from collections.abc import Sequence
-from typing import Literal
 
 from fileops.core.presentation.phrases import format_count, lines_named
 from fileops.core.text import cut
 from fileops.model import errors
 from fileops.model.edits import LineRange, Relevance
 from fileops.model.errors import FileOpsError
+from fileops.model.requests import Tool
 from fileops.model.settings import OutputTexts
 
-Tool = Literal["read", "edit", "multi_edit", "write", "edit_notebook"]
 EMPTY_NOTEBOOK = '{"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}'
 
 _USE_PARTS = (
