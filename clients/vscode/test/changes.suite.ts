@@ -6,7 +6,7 @@ import type { FileopsApi, FileopsSession } from '../src/api';
 import { BEFORE } from '../src/changes/before';
 import type { Row, Target } from '../src/changes/targets';
 import type { Insides } from '../src/extension';
-import { closeAll, disk, file, open, shownDiffs, until, world } from './world';
+import { closeAll, disk, file, open, shownDiffs, typeInto, until, world } from './world';
 
 const LINES = Array.from({ length: 20 }, (_, i) => `line ${i + 1}\n`).join('');
 const EDITS: [Edit, ...Edit[]] = [
@@ -71,7 +71,7 @@ export function changesSuite(): void {
       assert.deepEqual(marks(path), [[2, 3, 'changed'], [8, 9, 'added'], [15, 15, 'removed']]);
       assert.equal(insides.before.provideOriginalResource(uri)?.scheme, BEFORE);
       assert.equal(await textBefore(path), LINES);
-      await editor.edit(edit => edit.insert(new vscode.Position(0, 0), 'typed\n'));
+      await typeInto(editor, edit => edit.insert(new vscode.Position(0, 0), 'typed\n'));
       assert.equal(marks(path)[0]?.[0], 3, 'the marks move at once');
       assert.equal(await textBefore(path), `typed\n${LINES}`, 'what was typed is on both sides');
       await editor.document.save();
@@ -89,7 +89,7 @@ export function changesSuite(): void {
       const expected = () => editor.document.getText().replace('LINE 3\n', 'line 3\n').replace('line 8b\n', '').replace('line 14\n', 'line 14\nline 15\n');
       const check = () => void textBefore(path).then(text => text !== expected() && wrong.push(text));
       const listening = vscode.Disposable.from(vscode.workspace.onDidChangeTextDocument(check), insides.before.onDidPlace(check));
-      for (let n = 0; n < 20; n++) await editor.edit(edit => edit.insert(new vscode.Position(0, 0), n % 4 === 3 ? '\n' : 'x'));
+      for (let n = 0; n < 20; n++) await typeInto(editor, edit => edit.insert(new vscode.Position(0, 0), n % 4 === 3 ? '\n' : 'x'));
       await until(() => shown.getText() === `${editor.document.getText().split('line 1\n')[0]}${LINES}`, 'VS Code has the text before');
       await until(() => insides.list.of(path)?.document_version === editor.document.version, 'the daemon has followed');
       listening.dispose();
@@ -103,7 +103,7 @@ export function changesSuite(): void {
       const shown = await vscode.workspace.openTextDocument(insides.before.of(vscode.Uri.file(path), groupId));
       assert.equal(shown.getText(), LINES);
       const [old] = insides.list.changesOf(path, groupId);
-      await editor.edit(edit => edit.insert(new vscode.Position(2, 4), ' mine'));
+      await typeInto(editor, edit => edit.insert(new vscode.Position(2, 4), ' mine'));
       await until(() => insides.list.of(path)?.document_version === editor.document.version, 'the daemon has followed');
       await until(() => insides.list.changesOf(path, groupId).length === 3 && insides.list.changesOf(path, groupId)[0]!.change_id !== old!.change_id, 'the turn has the new name');
       await until(() => shown.getText() === LINES.replace('line 3', 'line mine 3'), 'VS Code has the text before');
@@ -166,7 +166,7 @@ export function changesSuite(): void {
 
     it('undone in unsaved text leaves the disk alone, and the list follows', async () => {
       const { path, editor } = await changed();
-      await editor.edit(edit => edit.insert(new vscode.Position(0, 0), 'unsaved\n'));
+      await typeInto(editor, edit => edit.insert(new vscode.Position(0, 0), 'unsaved\n'));
       const onDisk = disk(path);
       await until(() => insides.list.of(path)?.document_version === editor.document.version, 'the text is listed');
       await run('undoFile');
@@ -178,7 +178,7 @@ export function changesSuite(): void {
 
     it('reverted by the arrow in the margin leaves the list, and Ctrl+Z brings it back', async () => {
       const { path, editor } = await changed();
-      await editor.edit(edit => edit.replace(new vscode.Range(2, 0, 3, 0), 'line 3\n'));
+      await typeInto(editor, edit => edit.replace(new vscode.Range(2, 0, 3, 0), 'line 3\n'));
       await until(() => marks(path).length === 2, 'it is not listed');
       await vscode.commands.executeCommand('undo');
       await until(() => marks(path).length === 3, 'it is listed again');
@@ -409,7 +409,7 @@ export function changesSuite(): void {
       assert.equal(disk(path), LINES.replace('line 3\n', 'LINE 3\n').replace('line 9\n', 'LINE 9\n'), 'nothing is undone yet');
       await run('undoAll'); // the button in the title of the page
       await until(() => disk(path) === LINES.replace('line 3\n', 'LINE 3\n'), 'the second turn is undone');
-      assert.ok(!insides.turns.isPreviewInFront, 'the page is closed');
+      await until(() => !insides.turns.isPreviewInFront, 'the page is closed');
     });
 
     it('is restored to before a turn but for what is kept', async () => {

@@ -2,7 +2,7 @@ import * as assert from 'node:assert/strict';
 import * as vscode from 'vscode';
 import type { FileopsApi } from '../src/api';
 import type { Insides } from '../src/extension';
-import { closeAll, closeViews, disk, file, open, shownDiffs, until, world } from './world';
+import { closeAll, closeViews, disk, file, open, shownDiffs, typeInto, until, world } from './world';
 
 const LINES = Array.from({ length: 20 }, (_, i) => `line ${i + 1}\n`).join('');
 let nSessions = 0;
@@ -66,7 +66,7 @@ export function historySuite(): void {
       const editor = await open(path);
       const id = await edit('line 3\n', 'LINE 3\n');
       await until(() => editor.document.getText().includes('LINE 3'), 'the document shows the edit');
-      await editor.edit(builder => builder.insert(new vscode.Position(10, 0), 'typed since\n'));
+      await typeInto(editor, builder => builder.insert(new vscode.Position(10, 0), 'typed since\n'));
       assert.ok(await editor.document.save());
       await unasked(insides.history.undoEntry(await entryOf(path, id)));
       assert.equal(disk(path), LINES.replace('line 11\n', 'typed since\nline 11\n'));
@@ -109,7 +109,7 @@ export function historySuite(): void {
       const editor = await open(path);
       const id = await edit('line 3\n', 'LINE 3\n');
       await until(() => editor.document.getText().includes('LINE 3'), 'the document shows the edit');
-      await editor.edit(builder => builder.replace(new vscode.Range(2, 0, 2, 6), 'quite another'));
+      await typeInto(editor, builder => builder.replace(new vscode.Range(2, 0, 2, 6), 'quite another'));
       assert.ok(await editor.document.save());
       const before = disk(path);
       const result = await decideWhileWaiting(api.undo({ edit_id: id }));

@@ -3,7 +3,7 @@ import * as vscode from 'vscode';
 import type { FileopsApi } from '../src/api';
 import type { Insides } from '../src/extension';
 import { McpAgent } from './mcpAgent';
-import { closeAll, file, open, set, until, world } from './world';
+import { closeAll, file, open, set, typeInto, until, world } from './world';
 
 const SETTLED_MS = 400; // an answer needs 300 of quiet
 
@@ -74,7 +74,7 @@ export function problemsSuite(): void {
     it('are of unsaved text, too', async () => {
       const path = file('one\ntwo\n', 'unsaved.md');
       const editor = await open(path);
-      await until(async () => editor.edit(change => change.insert(new vscode.Position(0, 0), 'BAD ')), 'it is typed');
+      await typeInto(editor, change => change.insert(new vscode.Position(0, 0), 'BAD '));
       await api.tools();
       assert.match(await edit(path, 'two', 'BAD'), /It introduced 1 problem .+:\nunsaved\.md:2:1: /);
     });

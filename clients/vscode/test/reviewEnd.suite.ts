@@ -37,7 +37,7 @@ export function reviewEndSuite(): void {
       const path = file('a = 1\n');
       const session = await agent(path);
       const opened = once(vscode.window.tabGroups.onDidChangeTabs, event => event.opened.some(tab => tab.input instanceof vscode.TabInputTextDiff));
-      const asked = once(insides.reviews.onDidChange);
+      const asked = once(insides.reviews.onDidChange, () => insides.reviews.waiting.length > 0);
       const done = session.edit({ file_path: path, old_string: '1', new_string: '2' });
       await asked;
       await insides.reviews.decide(insides.reviews.waiting[0]!, 'reject');

@@ -7,7 +7,7 @@ import type { FileopsApi } from '../src/api';
 import type { Insides } from '../src/extension';
 import type { Session } from '../src/protocol';
 import { McpAgent } from './mcpAgent';
-import { closeAll, disk, file, open, type Review, set, shownDiffs, until, world } from './world';
+import { closeAll, disk, file, once, open, type Review, set, shownDiffs, typeInto, until, world } from './world';
 
 export function sharedSuite(): void {
   describe('one daemon for this window and agents outside of it', () => {
@@ -35,10 +35,8 @@ export function sharedSuite(): void {
       agent.call('Edit', { file_path: path, old_string, new_string });
 
     /** Types, and waits until the daemon knows of it: agents come to it another way, and may be faster. */
-    async function type({ document }: vscode.TextEditor, line: number, column: number, text: string): Promise<void> {
-      const at = new vscode.Position(line, column);
-      const editor = () => vscode.window.visibleTextEditors.find(visible => visible.document === document);
-      await until(async () => editor()?.edit(change => change.insert(at, text)), 'it is typed'); // refused while the editor loads
+    async function type(editor: vscode.TextEditor, line: number, column: number, text: string): Promise<void> {
+      await typeInto(editor, change => change.insert(new vscode.Position(line, column), text));
       await api.tools();
     }
 
@@ -193,8 +191,9 @@ export function sharedSuite(): void {
     it('a shared daemon that is killed is restarted, and the agent continues', async () => {
       const path = file('a = 1\n');
       const { pid } = await status();
+      const noticed = once(api.onDidChangeState, state => state !== 'running');
       process.kill(pid, 'SIGKILL');
-      await until(() => api.state !== 'running', 'it is noticed');
+      await noticed;
       await until(() => api.state === 'running', 'it runs again');
       assert.equal(insides.daemon.sharing.kind, 'shared', JSON.stringify(insides.daemon.sharing));
       assert.notEqual((await status()).pid, pid);

@@ -84,6 +84,12 @@ export async function open(path: string): Promise<vscode.TextEditor> {
   return vscode.window.showTextDocument(vscode.Uri.file(path), { viewColumn: vscode.ViewColumn.One, preview: false });
 }
 
+/** As a person who types. VS Code refuses a change while the text is being loaded, or where another change was faster. */
+export async function typeInto(editor: vscode.TextEditor, change: (edit: vscode.TextEditorEdit) => void): Promise<void> {
+  const current = (): vscode.TextEditor | undefined => vscode.window.visibleTextEditors.find(({ document }) => document === editor.document);
+  await until(async () => current()?.edit(change), 'it is typed');
+}
+
 export async function closeAll(): Promise<void> {
   for (const document of vscode.workspace.textDocuments) if (document.isDirty) await document.save();
   await vscode.commands.executeCommand('workbench.action.closeAllEditors');

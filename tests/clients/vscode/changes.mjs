@@ -180,9 +180,13 @@ async function diffsOfVsCode() {
   await until(() => disk('users.py').includes('The ninth'), 'and is back');
   await palette('View: Close All Editors');
   await page.keyboard.press('Control+Shift+G');
-  const turn = Number(await row(/Claude Code · /).getAttribute('data-index')); // its file is below it, and not git's
-  await list.locator(`.monaco-list-row[data-index="${turn + 1}"]`, { hasText: 'prices.py' }).click();
-  await tab('prices.py (Agent Changes)').waitFor();
+  await until(async () => { // again, as the rows move while the list is drawn
+    const turn = Number(await row(/Claude Code · /).getAttribute('data-index')); // its file is below it, and not git's
+    const its = list.locator(`.monaco-list-row[data-index="${turn + 1}"]`, { hasText: 'prices.py' });
+    if (await its.count() === 0) return false;
+    await its.click({ timeout: 4_000 }).catch(() => undefined);
+    return tab('prices.py (Agent Changes)').waitFor({ timeout: 4_000 }).then(() => true, () => false);
+  }, 'the diff of the turn’s file');
   await page.locator('.modified-in-monaco-diff-editor .view-line', { hasText: '(1 + VAT)' }).click();
   const before = disk('prices.py');
   const arrows = page.locator('.monaco-diff-editor a[aria-label^="Revert"]');

@@ -45,7 +45,8 @@ export function personAt({ page, workspace }, images) {
     const box = page.locator('.quick-input-widget input').first();
     await box.waitFor();
     await box.fill(`>${command}`);
-    await page.locator('.quick-input-list .monaco-list-row', { hasText: command }).first().waitFor();
+    // Enter runs what is chosen, which at first is a command of the unfiltered list.
+    await page.locator('.quick-input-list .monaco-list-row.focused', { hasText: command }).first().waitFor();
     await page.keyboard.press('Enter');
   }
 

@@ -31,10 +31,12 @@ let agent;
 
 /** By the arrow in the margin that is nearest to the change. */
 async function leaveOut(old, proposed) {
+  const arrows = page.locator('.monaco-diff-editor a[aria-label^="Revert"]');
+  await arrows.last().waitFor(); // all come at once, after the text
   const { y } = await proposal(page, proposed).boundingBox();
-  const arrows = await page.locator('.monaco-diff-editor a[aria-label^="Revert"]').all();
-  const distances = await Promise.all(arrows.map(async arrow => Math.abs((await arrow.boundingBox()).y - y)));
-  await arrows[distances.indexOf(Math.min(...distances))].click();
+  const boxes = await Promise.all((await arrows.all()).map(arrow => arrow.boundingBox()));
+  const distances = boxes.map(box => Math.abs(box.y - y));
+  await arrows.nth(distances.indexOf(Math.min(...distances))).click();
   await proposal(page, old).waitFor();
 }
 
@@ -133,6 +135,7 @@ async function story() {
   await toast('was not carried out, because the file changed in the meantime').waitFor();
   await proposal(page, 'theirs').waitFor();
   await proposal(page, 'agent 18 typed').waitFor();
+  await until(async () => await waiting('one.txt').count() === 1, 'the tab of the old text is closed');
   assert.equal(disk(), text({ 1: 'theirs' }));
   await press(person, 'Accept');
   assert.equal((await call).isError, false, (await call).text);
