@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fileops.model.record import ByCommand, ByOutside, ByPerson, BySession, ByUnsure, Command
+from fileops.model.record import ByCommand, ByOutside, ByPerson, BySession, ByUnsure, CommandRecord
 from fileops.model.sessions import SessionName
 from fileops.record.attribution import FORMATTER_S, SETTLE_S, Author, Observation, Save, attribute
 from fileops.record.command_windows import LINGERING_S
@@ -63,7 +63,7 @@ class Game:
         self._touched: dict[str, float] = {}
         self._n_puts: Counter[str] = Counter()  # since the file was read last
         self._saves: dict[str, list[Save]] = {path: [] for path in self._files}
-        self._commands: dict[str, Command] = {}
+        self._commands: dict[str, CommandRecord] = {}
         self._observed: dict[str, list[_Observed]] = {path: [] for path in self._files}
 
     def play(self) -> Counter[str]:
@@ -155,7 +155,7 @@ class Game:
     def _on_begin(self, now: float, agent: str, name: str, is_background: bool) -> None:  # of an event
         for path in list(self._touched):
             self._observe(now, path)
-        self._commands[name] = Command(
+        self._commands[name] = CommandRecord(
             command_id=name, session_id=SessionName(agent), label=f"{agent} · {name}", began=now, roots=("/p",),
             is_background=is_background,
         )  # fmt: skip
@@ -164,7 +164,7 @@ class Game:
         for path in list(self._touched):
             self._observe(now, path)
         command = self._commands[name]
-        self._commands[name] = Command(
+        self._commands[name] = CommandRecord(
             command_id=name, session_id=command.session_id, label=command.label, began=command.began, roots=("/p",),
             is_background=command.is_background, ended=now,
         )  # fmt: skip

@@ -19,7 +19,7 @@ from fileops.record.command_windows import CommandWindows
 from fileops.record.recorder import Recorder, TypedDocument
 from fileops.record.store import RecordStore
 from fileops.record.turns import TurnRegistry
-from fileops.service.restoration import planned_restoration
+from fileops.service.restoration import plan_restoration
 from fileops.service.session_work import SessionWork, WorkingSession
 from fileops.watch.factory import FolderStreams
 from support.commits import commit_of
@@ -93,7 +93,7 @@ class RecordedFolder:
     @asynccontextmanager
     async def command(self, agent: str = "agent") -> AsyncGenerator[None]:
         session = WorkingSession(session_id=SessionName(f"{agent}:1"), label=agent, roots=(str(self.folder),))
-        async with self.work.running(session, "make"):
+        async with self.work.run_command(session, "make"):
             yield
 
     async def entries(self) -> list[Entry]:
@@ -141,6 +141,6 @@ def end_commit(recorder: Recorder, path: str, written: str) -> None:
     Path(path).write_text(written)
     after: Snapshot = LocalFileSystem().read(path)
     made = Undone(content=after.data, splices=(), edit_ids=())
-    plan = planned_restoration(before, made, file_path=path, limits=Limits()).plan
+    plan = plan_restoration(before, made, file_path=path, limits=Limits()).plan
     committed = Committed(snapshot=after, report=CommitReport(method="swap", durability="synced"))
     recorder.end_commit(commit_of(plan, committed, "e-1", time=time.time()))

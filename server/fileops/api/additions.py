@@ -160,7 +160,7 @@ async def _notices(service: "FileOps", answer: "ToolAnswer", *, is_whole: bool, 
             )
     except (TimeoutError, asyncio.CancelledError):
         return Notices()
-    return service.names.shown_notices(found)
+    return service.names.show_notices(found)
 
 
 def _wire(notice: ChangeNotice) -> "NoticeDetails":

@@ -83,7 +83,7 @@ async def list_tools(service: "FileOps", params: wire.ToolsParams) -> wire.Tools
 
 
 async def tracked(service: "FileOps", params: wire.SessionParams) -> wire.TrackedResult:
-    return wire.TrackedResult(files=await service.tracked(service.names.resolve(params.session_id)))
+    return wire.TrackedResult(files=await service.list_tracked(service.names.resolve(params.session_id)))
 
 
 async def close_session(service: "FileOps", params: wire.CloseSessionParams) -> None:
@@ -135,7 +135,7 @@ def _mode_of(service: "FileOps", params: wire.SessionParams) -> wire.ApprovalMod
 async def history(service: "FileOps", params: wire.HistoryParams) -> wire.HistoryResult:
     of = None if params.session_id is None else service.names.resolve(params.session_id)
     edits = await service.history.edits(history_request(params, of))
-    return history_result(map(service.names.shown_edit, edits))
+    return history_result(map(service.names.show_edit, edits))
 
 
 async def stats(service: "FileOps", params: wire.SessionParams) -> "StatsResult":

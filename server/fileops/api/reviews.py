@@ -45,7 +45,7 @@ def _reviews(service: "FileOps") -> PersonReviews:
 
 
 async def list_reviews(service: "FileOps", params: wire.ReviewsParams) -> wire.ReviewsResult:
-    reviews = list(_reviews(service).listed())
+    reviews = list(_reviews(service).list_waiting())
     if params.review_ids is not None:
         wanted = set(params.review_ids)
         reviews = [review for review in reviews if review.review_id in wanted]
@@ -74,7 +74,7 @@ async def decide_reviews(service: "FileOps", params: wire.DecideReviewsParams) -
     """Decide several reviews. Raises: InvalidParams; nothing has been decided then."""
     reviews = _reviews(service)
     if params.review_ids is None:
-        chosen, results = list(reviews.listed()), list[DecisionResult]()
+        chosen, results = list(reviews.list_waiting()), list[DecisionResult]()
     else:
         found = [(review_id, reviews.queue.get(review_id)) for review_id in dict.fromkeys(params.review_ids)]
         chosen = [review for _, review in found if review is not None]
@@ -230,7 +230,7 @@ def reviews_of(reviews: Iterable[WaitingReview], names: SessionNames, *, with_te
 
 
 def review_of(review: WaitingReview, names: SessionNames, *, with_texts: bool = True) -> wire.Review:
-    question = names.shown_question(review.asked)
+    question = names.show_question(review.asked)
     shown = wire.Review(
         review_id=review.review_id,
         session=replace(review.session, session_id=names.local(review.session.session_id)),

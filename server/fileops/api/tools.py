@@ -118,7 +118,7 @@ def write(service: "FileOps", params: wire.WriteParams) -> Awaitable[ToolAnswer]
 
 async def _to_answer(service: "FileOps", request: "EditRequest") -> ToolAnswer:
     service.begin_diagnosis(request.session_id)
-    outcome = service.names.shown_result(await service.edit(request))
+    outcome = service.names.show_result(await service.edit(request))
     return edit_answer(request.session_id, request.file_path, outcome)
 
 
@@ -126,14 +126,14 @@ async def apply_changes(service: "FileOps", params: "ApplyChangesParams") -> Too
     session = service.names.full(params.session_id)
     service.begin_diagnosis(session)
     outcome = await service.apply_changes(change_set_request(params, session))
-    return changes_answer(session, service.names.shown_set_result(outcome))
+    return changes_answer(session, service.names.show_set_result(outcome))
 
 
 async def apply_patch(service: "FileOps", params: "ApplyPatchParams") -> ToolAnswer:
     session = service.names.full(params.session_id)
     service.begin_diagnosis(session)
     outcome = await service.apply_patch(patch_request(params, session))
-    return changes_answer(session, service.names.shown_set_result(outcome))
+    return changes_answer(session, service.names.show_set_result(outcome))
 
 
 async def undo(service: "FileOps", params: wire.UndoParams) -> ToolAnswer:

@@ -132,7 +132,7 @@ class ClientConnection:
         service = self._service
         if service is None or not self._has_notices:
             return []
-        notices = service.names.shown_notices(await service.notices(session_id))
+        notices = service.names.show_notices(await service.notices(session_id))
         rewound = service.history.take_notices(session_id)
         late = () if service.diagnosis is None else service.diagnosis.late(session_id)
         problems = (problems_text(report, is_late=True) for report in late)
@@ -173,7 +173,7 @@ class ClientConnection:
         def info_of(full_name: SessionName) -> SessionInfo:
             if hub is None:
                 return SessionInfo(session_id=full_name, host=self.host, label=self.program)
-            session = self._met(hub, full_name)
+            session = self._meet(hub, full_name)
             return SessionInfo(session_id=full_name, host=session.host, label=session.label)
 
         return ReviewAsker(queue=self._state.reviews, info_of=info_of, host=host, can_ask=can_ask, timeout_s=timeout_s)
@@ -181,9 +181,9 @@ class ClientConnection:
     def _label_of(self, session_id: SessionName) -> str:
         """Return the name for people of a session of this connection, which may not have done anything yet."""
         hub = self._state.hub
-        return self.program if hub is None else self._met(hub, session_id).label
+        return self.program if hub is None else self._meet(hub, session_id).label
 
-    def _met(self, hub: Hub, session_id: SessionName) -> "SessionRecord":
+    def _meet(self, hub: Hub, session_id: SessionName) -> "SessionRecord":
         return hub.sessions.meet(session_id, self._name, self.host, self.program, self._folders())
 
     @property

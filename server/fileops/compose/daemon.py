@@ -113,7 +113,7 @@ class SharedDaemonState(DaemonState):
                 "file_path": review.asked.file_path,
                 "asked_at": review.asked_at,
             }
-            for review in self.reviews.waiting()
+            for review in self.reviews.list_waiting()
         ]
 
     def list_unsettled(self) -> list[dict[str, object]]:
@@ -138,7 +138,7 @@ class SharedDaemonState(DaemonState):
         if found is None:
             return ()
         await found.connection.note_views(found.session_id, file_paths, output)
-        return await self.hooked.unsaved_texts(found.session_id, file_paths)
+        return await self.hooked.tell_of_unsaved(found.session_id, file_paths)
 
     async def reset(self, hook: "Hook") -> None:
         found = None if self._is_forged(hook) else await self._session_of(hook, ancestors_of(hook.pid))
@@ -159,7 +159,7 @@ class SharedDaemonState(DaemonState):
             log.warning("a hook of process %d names session %s of another host", hook.pid, hook.own_id)
             return
         cwd = None if checked.cwd is None else await asyncio.to_thread(real_path, checked.cwd)
-        unattached = _unattached_of(hook, ancestors, cwd)
+        unattached = _describe_unattached(hook, ancestors, cwd)
         found = await self._session_of(hook, ancestors)
         if found is None:
             self._unattached[unattached.session.session_id] = unattached
@@ -170,7 +170,7 @@ class SharedDaemonState(DaemonState):
         self._attach(unattached, found)
         if cwd is not None and self._parts.recorder is not None:  # first, because a command waits for its folders
             await asyncio.to_thread(self._parts.recorder.record, cwd, found.connection.name)
-        await note_report(self._parts.workspace.work, self._working_session(found, cwd), checked)
+        await note_report(self._parts.workspace.work, self._describe_working(found, cwd), checked)
 
     async def companion(self, hook: "Hook", body: Mapping[str, object]) -> Mapping[str, object]:
         report = report_of(body)
@@ -211,7 +211,7 @@ class SharedDaemonState(DaemonState):
         ]
         return any(not is_of_one_host(hook.pid, agent.pid) for agent in agents)
 
-    def _working_session(self, found: "HookedSession", cwd: str | None) -> "WorkingSession":
+    def _describe_working(self, found: "HookedSession", cwd: str | None) -> "WorkingSession":
         """Describe a hook's session. It also works in the hook's folder."""
         label, roots = found.connection.describe_session(found.session_id)
         roots = tuple(dict.fromkeys((*roots, *(() if cwd is None else (cwd,)))))
@@ -221,7 +221,7 @@ class SharedDaemonState(DaemonState):
         """Attach the turn that began before its client attached to the session that was now found."""
         known = self._unattached.pop(unattached.session.session_id, None)
         if known is not None and self._parts is not None and known.session.session_id != found.session_id:
-            session = self._working_session(found, unattached.cwd)
+            session = self._describe_working(found, unattached.cwd)
             self._parts.workspace.work.move_turn(known.session.session_id, session)
 
     async def _attach_those_of(self, agent: "McpConnection | HookConnection") -> None:
@@ -238,7 +238,7 @@ class SharedDaemonState(DaemonState):
         exactly one client. So a session is found even after the host has given it another id, and for a host that gives
         its servers none.
         """
-        session = self.hub.sessions.named(hook.host, hook.own_id)
+        session = self.hub.sessions.find_named(hook.host, hook.own_id)
         connections = () if session is None else session.connections
         found = [known for name in reversed(connections) if (known := self.hub.connections.get(name)) is not None]
         found.sort(key=lambda known: isinstance(known, HookConnection))  # our tools' own connection first
@@ -263,7 +263,7 @@ def _agent_of_process(agents: "list[McpConnection]", ancestors: Sequence[int]) -
     return None
 
 
-def _unattached_of(hook: "Hook", ancestors: Sequence[int], cwd: str | None) -> "UnattachedSession":
+def _describe_unattached(hook: "Hook", ancestors: Sequence[int], cwd: str | None) -> "UnattachedSession":
     """Describe a hook's session while no client has it. It works in the hook's folder."""
     host = CLIENT_NAMES.get(hook.host, hook.host)
     session = WorkingSession(

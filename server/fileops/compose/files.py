@@ -110,7 +110,7 @@ def rule_files(saved: "FileSystem", remote: "RouterFileSystem | None", *, is_on_
     return RoutedRuleFiles(local, mapped, remote.is_remote, FILE_NAME)
 
 
-def encoded_files(files: "FileSystem", rules: "Sequence[EncodingRule]") -> "FileSystem":
+def apply_encodings(files: "FileSystem", rules: "Sequence[EncodingRule]") -> "FileSystem":
     """Show files in the encodings that the client has named, if any."""
     if not rules:
         return files
@@ -119,11 +119,11 @@ def encoded_files(files: "FileSystem", rules: "Sequence[EncodingRule]") -> "File
 
 
 def text_of(files: "FileSystem") -> "TextOf":
-    """How the content of a file becomes text, where the filesystem is one of `encoded_files`."""
+    """How the content of a file becomes text, where the filesystem is one of `apply_encodings`."""
     return files.text_of if isinstance(files, EncodedFileSystem) else lambda _path, data: data
 
 
-def mapped_filesystems(filesystems: "Sequence[MappedFolder]", disk: "FileSystem") -> "RouterFileSystem":
+def map_filesystems(filesystems: "Sequence[MappedFolder]", disk: "FileSystem") -> "RouterFileSystem":
     """Map remote filesystems into the disk. Raises: InvalidParams, if one of them is not supported."""
     from fileops.fs.remote.mounts import Mount, mount_all, unsupported_reason
 

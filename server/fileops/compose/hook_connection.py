@@ -82,7 +82,7 @@ class HookConnection(ClientConnection):
         )
         self.service = self._service = service = FileOps(shared.workspace, adapters, settings, [cwd] if cwd else [])
         self._diagnosis = shared.workspace.diagnosis
-        self._met(hub, session_id)
+        self._meet(hub, session_id)
         if shared.recorder is not None and cwd:
             record_folders(shared.recorder, self.service, name)
 

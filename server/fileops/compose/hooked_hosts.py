@@ -21,10 +21,10 @@ from fileops.concurrency.delivery import when_delivered
 from fileops.fs.spelling import real_path
 from fileops.model.diagnostics import LanguageServerSetting
 from fileops.model.sessions import SessionName
-from fileops.service.companion.answers import NOTHING, bounded
+from fileops.service.companion.answers import NOTHING, bound
 from fileops.service.companion.companion import Answered
 from fileops.service.companion.report import CompanionReport, ReadCall
-from fileops.service.hub.names import shortened
+from fileops.service.hub.names import shorten
 from fileops.wire.language_servers import decode_language_servers, file_of_the_user, read_language_servers
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class HookedHosts:
         if report.event == "decision":
             return await self._decision(report.waiting)
         if report.agent_id:  # what one agent has read, another one has not
-            session_id = SessionName(f"{session_id}/{shortened(report.agent_id)}")
+            session_id = SessionName(f"{session_id}/{shorten(report.agent_id)}")
         if report.event == "end":
             for ended in [name for name in self._hosts if name == session_id or name.startswith(f"{session_id}/")]:
                 self.end(ended)
@@ -93,7 +93,7 @@ class HookedHosts:
             case "after":
                 answered = await companion.after(report.calls, report.call_id)
             case "failed":
-                companion.failed(report.call_id)
+                companion.end_failed(report.call_id)
                 answered = Answered(answer=NOTHING)
             case "batch":
                 answered = await companion.batch(report.batch)
@@ -103,12 +103,12 @@ class HookedHosts:
                 assert_never(report.event)
         is_client = client is None or bool(report.agent_id)
         notices = await (connection if is_client or client is None else client).notices(session_id)
-        return _delivered(connection, answered, notices)
+        return _mark_delivered(connection, answered, notices)
 
-    async def unsaved_texts(self, session_id: SessionName, file_paths: Sequence[str]) -> Sequence[str]:
+    async def tell_of_unsaved(self, session_id: SessionName, file_paths: Sequence[str]) -> Sequence[str]:
         """Return what the model is told of the unsaved text of files that its shell command has named."""
         connection = self._hosts.get(session_id)
-        return () if connection is None else await connection.companion.unsaved_texts(file_paths)
+        return () if connection is None else await connection.companion.tell_of_unsaved(file_paths)
 
     def end(self, session_id: SessionName) -> None:
         """End a session's connection."""
@@ -167,7 +167,7 @@ class HookedHosts:
         task = asyncio.create_task(answering)
         await asyncio.wait([task], timeout=ASKS_S)
         if task.done():
-            return _delivered(connection, task.result())
+            return _mark_delivered(connection, task.result())
         while len(self._waiting) >= MAX_WAITING:
             self._waiting.pop(next(iter(self._waiting)))[1].cancel()
         name = f"w-{next(self._numbers)}"
@@ -179,7 +179,7 @@ class HookedHosts:
         if found is None:
             return {}
         connection, task = found
-        return _delivered(connection, await task)
+        return _mark_delivered(connection, await task)
 
 
 def _language_servers(cwd: str) -> Sequence[LanguageServerSetting]:
@@ -200,12 +200,14 @@ def report_of(body: Mapping[str, object]) -> CompanionReport:
         raise BadRequest(str(fault)) from None
 
 
-def _delivered(connection: HookConnection, answered: Answered, notices: Sequence[str] = ()) -> Mapping[str, object]:
+def _mark_delivered(
+    connection: HookConnection, answered: Answered, notices: Sequence[str] = ()
+) -> Mapping[str, object]:
     """Return the answer. What it shows counts as read once it is delivered."""
     for proof in answered.read_proofs:
         when_delivered(partial(connection.service.count_read, proof))
     answer = answered.answer
-    answer = replace(answer, contexts=bounded((*answer.contexts, *notices)))
+    answer = replace(answer, contexts=bound((*answer.contexts, *notices)))
     return cast("Mapping[str, object]", msgspec.to_builtins(answer))
 
 

@@ -93,7 +93,7 @@ class LspConnection(ClientConnection):
         """Build this client's view. Called at its `initialize`. Raises: InvalidParams."""
         state, hub, settings = self._state, self._state.hub, context.settings
         if (own := state.own) is not None:
-            settings = own.added_to(settings)
+            settings = own.add_to(settings)
         client_adapters.check_plugins(settings)
         warn = client_adapters.warner_of(context)
         if hub is None:

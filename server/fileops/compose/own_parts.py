@@ -31,7 +31,7 @@ class OwnParts(Struct, frozen=True, kw_only=True):
     image_detector: ImageDetector | None = None
     approver: Approver | None = None
 
-    def added_to(self, settings: Settings) -> Settings:
+    def add_to(self, settings: Settings) -> Settings:
         """Return the settings with the program's processors and validators after those that the client names."""
         return replace(
             settings,

@@ -160,7 +160,7 @@ class DaemonState:
         with suppress(RuntimeError):  # the loop is closed, so nothing waits
             self._loop.call_soon_threadsafe(self._forget_view, name)
         if self._parts is not None:
-            self._parts.workspace.work.disconnected(left)
+            self._parts.workspace.work.disconnect(left)
             self._parts.files.disconnect(name)
             if self._parts.recorder is not None:
                 self._parts.recorder.leave(name)
@@ -233,7 +233,7 @@ class Hub:
         self.editors.disconnect(connection)
         self.editor_globs.disconnect(connection)
         self.connections.pop(connection, None)
-        return self.sessions.disconnected(connection)
+        return self.sessions.disconnect(connection)
 
     async def set_ask(self, modes: "SessionModes", folders: "tuple[str, ...]", ask: "Ask") -> "OSError | None":
         """Set how often edits in the projects of these folders are asked about, whatever was said of sessions before.
@@ -261,7 +261,7 @@ class Hub:
         return ByPerson(session_id=editor, label="a person" if connection is None else connection.program)
 
     def end_expired_sessions(self) -> None:
-        for session_id in self.sessions.expired():
+        for session_id in self.sessions.find_expired():
             self._end_session(session_id)
 
     def _expire(self) -> None:
@@ -305,9 +305,9 @@ class SharedParts:
         self._filesystems = settings.filesystems or ()
         self.remote: RouterFileSystem | None = None
         if self._filesystems:
-            self.remote = files.mapped_filesystems(self._filesystems, state.disk)
+            self.remote = files.map_filesystems(self._filesystems, state.disk)
         self._encodings = settings.encodings or ()
-        saved = files.encoded_files(self.remote or state.disk, self._encodings)
+        saved = files.apply_encodings(self.remote or state.disk, self._encodings)
         self.files = OverlayFileSystem(saved)
         self._record = settings.record or "on"
         self._keeps_titles = settings.record_titles is not False

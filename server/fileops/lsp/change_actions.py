@@ -128,7 +128,7 @@ class ChangeActions:
         if path is None:
             return ()
         ranges = await self._service.history.agent_ranges(path)
-        return tuple(replace(written, edit=self._service.names.shown_edit(written.edit)) for written in ranges)
+        return tuple(replace(written, edit=self._service.names.show_edit(written.edit)) for written in ranges)
 
 
 class LensRefresh:

@@ -128,7 +128,7 @@ class EditPrompt:
         return decision
 
     async def _ask_user(self, review: WaitingReview) -> Decision | None:
-        question, session = self._names.shown_question(review.asked), review.session
+        question, session = self._names.show_question(review.asked), review.session
         is_own = self._names.is_own(session.session_id)
         if not self._prompt.confirms:
             return await self._prompt.ask_by_message(_message(review, is_own=is_own), APPLY, None)

@@ -59,7 +59,7 @@ class ReviewingClient:
 
     async def _ask(self, review: WaitingReview) -> Decision | None:
         if self._own_approver is not None and self.is_own(review):
-            question = self._names.shown_question(review.asked)
+            question = self._names.show_question(review.asked)
             if question.files:
                 return await decide_each(question, self._ask_own)
             return await self._ask_own(question)

@@ -269,7 +269,7 @@ class Contents(Struct, frozen=True):
     after: bytes | None
 
 
-class Turn(Struct, frozen=True, kw_only=True):
+class TurnRecord(Struct, frozen=True, kw_only=True):
     """A session's work between two prompts. host_id: the host's id. Times are in seconds since the epoch."""
 
     turn_id: str
@@ -284,13 +284,13 @@ class Turn(Struct, frozen=True, kw_only=True):
 class CountedTurn(Struct, frozen=True, kw_only=True):
     """A turn and its number of entries. n_undone: those that are no longer in force."""
 
-    turn: Turn
+    turn: TurnRecord
     n_entries: int
     n_files: int
     n_undone: int
 
 
-class Command(Struct, frozen=True, kw_only=True):
+class CommandRecord(Struct, frozen=True, kw_only=True):
     """A period in which a session's program runs. Times are in seconds since the epoch.
 
     label: of the session and the program. roots: canonical folders of the session. host_id: the host's tool-use id.

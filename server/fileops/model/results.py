@@ -116,7 +116,7 @@ class ImageContent(Struct, frozen=True, kw_only=True):
     n_frames: int
 
 
-class UndoneFile(Struct, frozen=True, kw_only=True):
+class UndoFileOutcome(Struct, frozen=True, kw_only=True):
     """What an undo did, or would do, to one file. `edit_ids` are the undone edits, `edit_id` is the undo itself.
 
     new_path: canonical, if the file gets its old path back.
@@ -150,7 +150,7 @@ class UndoResult(Struct, frozen=True, kw_only=True):
     """
 
     output: str
-    files: tuple[UndoneFile, ...] = ()
+    files: tuple[UndoFileOutcome, ...] = ()
     error: FileOpsError | None = None
     file_path: str | None = None
     note: str = ""

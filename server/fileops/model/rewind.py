@@ -7,7 +7,7 @@ from msgspec import UNSET, Struct, UnsetType
 from fileops.model.edits import Change, LineRange, Splice
 from fileops.model.errors import FileOpsError
 from fileops.model.files import Source
-from fileops.model.record import By, Command, CountedTurn, Entry
+from fileops.model.record import By, CommandRecord, CountedTurn, Entry
 from fileops.model.sessions import SessionName
 
 TargetKind = Literal[
@@ -87,7 +87,7 @@ class RewindRequest(Struct, frozen=True, kw_only=True):
     reason: str = ""
 
 
-class RewoundFile(Struct, frozen=True, kw_only=True):
+class RewindFileOutcome(Struct, frozen=True, kw_only=True):
     """What the rewind does to one file. entries: ids of those that are completely undone. edit_id: of the commit."""
 
     file_path: str
@@ -135,7 +135,7 @@ class RewindResult(Struct, frozen=True, kw_only=True):
     rewind_id: str | None = None
     dry_run: bool = False
     plan: str | None = None
-    files: tuple[RewoundFile, ...] = ()
+    files: tuple[RewindFileOutcome, ...] = ()
     conflicts: tuple[RewindConflict, ...] = ()
     n_undone: int = 0
     n_left: int = 0
@@ -362,7 +362,7 @@ class RecordItem(Struct, frozen=True, kw_only=True):
     entries: tuple[Entry, ...]
     diff: str
     entry: Entry | None = None
-    command: Command | None = None
+    command: CommandRecord | None = None
     turn: CountedTurn | None = None
     rewind_id: str | None = None
     truncated: bool = False

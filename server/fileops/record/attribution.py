@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from fileops.core.notebook.editor_cells import is_shown_as
-from fileops.model.record import OUTSIDE, By, ByCommand, ByPerson, BySession, Command, Evidence, KnownBy, unsure
+from fileops.model.record import OUTSIDE, By, ByCommand, ByPerson, BySession, CommandRecord, Evidence, KnownBy, unsure
 
 SETTLE_S = 1.0  # an editor reports a save at most this long after the change was read
 FORMATTER_S = 2.0  # after a save, the editor's formatter may write
@@ -47,7 +47,7 @@ class Observation(Struct, frozen=True, kw_only=True):
     after_text: str | None
     began: float
     read: float
-    commands: tuple[Command, ...] = ()
+    commands: tuple[CommandRecord, ...] = ()
     is_certain: bool = True
     n_writes: int | None = 1
     typed_by: ByPerson | None = None
@@ -66,7 +66,7 @@ def attribute(
     change: Observation,
     *,
     saves: Sequence[Save] = (),
-    lingering: Sequence[Command] = (),
+    lingering: Sequence[CommandRecord] = (),
     has_later: bool = False,
 ) -> Author:
     """Return the author. Rows 2 to 8: row 1 needs no observation.
@@ -99,7 +99,7 @@ def _saved_by(change: Observation, after: str | None, saves: Sequence[Save]) -> 
     return None
 
 
-def _programs(change: Observation, saves: Sequence[Save], lingering: Sequence[Command]) -> Author:
+def _programs(change: Observation, saves: Sequence[Save], lingering: Sequence[CommandRecord]) -> Author:
     since = min(change.began - FORMATTER_S, change.known_at)
     near = next((save for save in reversed(saves) if since <= save.time <= change.read + SETTLE_S), None)
     persons = dict.fromkeys(person for person in (near and near.person, change.loaded_by) if person is not None)
@@ -119,7 +119,7 @@ def _programs(change: Observation, saves: Sequence[Save], lingering: Sequence[Co
     return Author(by=unsure(*candidates), evidence="command")  # row 8
 
 
-def _by_command(command: Command) -> ByCommand:
+def _by_command(command: CommandRecord) -> ByCommand:
     return ByCommand(session_id=command.session_id, command_id=command.command_id, label=command.label)
 
 

@@ -18,7 +18,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fileops.core.roots import is_inside
-from fileops.model.record import Command
+from fileops.model.record import CommandRecord
 from fileops.model.sessions import SessionName
 from fileops.platform.steady_clock import steady_time
 from fileops.record import git
@@ -35,7 +35,7 @@ class _Window(Struct, frozen=True):
     names_git: whether its command line does, so that what git writes may be its work.
     """
 
-    command: Command
+    command: CommandRecord
     began_edge: int
     began: float
     names_git: bool
@@ -56,7 +56,7 @@ class OpenCommands(Struct, frozen=True):
     names_git: whether the command line of one of them does.
     """
 
-    commands: tuple[Command, ...] = ()
+    commands: tuple[CommandRecord, ...] = ()
     is_certain: bool = True
     names_git: bool = False
 
@@ -66,7 +66,7 @@ class CommandWindows:
 
     def __init__(self, now: Callable[[], float] = steady_time, wall: Callable[[], float] = time.time) -> None:
         """Args: now: decides how long a command has run. wall: seconds since the epoch, for `began` and `ended`."""
-        self.on_change: Callable[[Command], None] = lambda _command: None
+        self.on_change: Callable[[CommandRecord], None] = lambda _command: None
         self._now, self._wall = now, wall
         self._lock = threading.Lock()
         self._windows: Mapping[str, _Window] = {}  # in the order of their beginning
@@ -82,17 +82,17 @@ class CommandWindows:
         host_id: str | None = None,
         is_background: bool = False,
         names_git: bool = False,
-    ) -> Command:
+    ) -> CommandRecord:
         """Begin a command, or return the session's open command with this `host_id`.
 
-        Args: host_id: the host's id of the tool use. roots: canonical; see Command.
+        Args: host_id: the host's id of the tool use. roots: canonical; see CommandRecord.
         """
         self.expire()
         with self._lock:
             known = self._open_of(session_id, host_id) if host_id is not None else None
             if known is not None:
                 return known
-            command = Command(
+            command = CommandRecord(
                 command_id=f"c-{uuid.uuid4().hex[:12]}",
                 session_id=session_id,
                 label=label,
@@ -111,14 +111,14 @@ class CommandWindows:
             self.on_change(changed)
         return command
 
-    def end(self, session_id: SessionName, host_id: str | None, *, is_background: bool = False) -> Command | None:
+    def end(self, session_id: SessionName, host_id: str | None, *, is_background: bool = False) -> CommandRecord | None:
         """End a session's command by the host's id; without an id, the newest open one. None if none is open."""
         with self._lock:
             found = self._open_of(session_id, host_id)
             ended = None if found is None else self._ended(found, is_background=is_background)
         return self._told(ended)
 
-    def end_command(self, command_id: str) -> Command | None:
+    def end_command(self, command_id: str) -> CommandRecord | None:
         """End a command by its own id, unless it has ended. None if it is not known."""
         with self._lock:
             found = self.get(command_id)
@@ -127,7 +127,7 @@ class CommandWindows:
             ended = self._ended(found)
         return self._told(ended)
 
-    def end_all(self, session_id: SessionName) -> list[Command]:
+    def end_all(self, session_id: SessionName) -> list[CommandRecord]:
         """End all open commands of a session, whose ends were not reported."""
         with self._lock:
             lost = [self._ended(command, is_lost=True) for command in self.open if command.session_id == session_id]
@@ -152,17 +152,17 @@ class CommandWindows:
         for command in lost:
             self.on_change(command)
 
-    def open_with(self, host_id: str, is_of: Callable[[SessionName], bool]) -> Command | None:
+    def open_with(self, host_id: str, is_of: Callable[[SessionName], bool]) -> CommandRecord | None:
         """Return the newest open command with this host id among the sessions that `is_of` accepts."""
         return next((c for c in reversed(self.open) if c.host_id == host_id and is_of(c.session_id)), None)
 
-    def get(self, command_id: str) -> Command | None:
+    def get(self, command_id: str) -> CommandRecord | None:
         """Return a command that is open, or that ended less than REMEMBERED_S ago."""
         window = self._windows.get(command_id)
         return None if window is None else window.command
 
     @property
-    def open(self) -> tuple[Command, ...]:
+    def open(self) -> tuple[CommandRecord, ...]:
         """Return the open commands of all sessions, oldest first."""
         oldest = self._now() - MAX_OPEN_S
         return tuple(
@@ -191,7 +191,7 @@ class CommandWindows:
         names_git = any(window.names_git for window in found)
         return OpenCommands(tuple(window.command for window in found), is_certain, names_git)
 
-    def lingering(self, path: str, project: str, began: float, ended: float) -> tuple[Command, ...]:
+    def lingering(self, path: str, project: str, began: float, ended: float) -> tuple[CommandRecord, ...]:
         """Return the ended commands that may have left a program that wrote `path` between two steady times.
 
         These were started in the background, or their end was not reported.
@@ -205,14 +205,14 @@ class CommandWindows:
             and covers(window.command, path, project)
         )
 
-    def _open_of(self, session_id: SessionName, host_id: str | None) -> Command | None:
+    def _open_of(self, session_id: SessionName, host_id: str | None) -> CommandRecord | None:
         """Return the newest open command of a session, with this id if one is given. The lock is held."""
         for command in reversed(self.open):
             if command.session_id == session_id and host_id in {None, command.host_id}:
                 return command
         return None
 
-    def _ended(self, command: Command, *, is_background: bool = False, is_lost: bool = False) -> Command:
+    def _ended(self, command: CommandRecord, *, is_background: bool = False, is_lost: bool = False) -> CommandRecord:
         """End a command and return it. The lock is held."""
         ended = replace(
             command,
@@ -226,13 +226,13 @@ class CommandWindows:
         self.edge += 1
         return ended
 
-    def _told(self, command: Command | None) -> Command | None:
+    def _told(self, command: CommandRecord | None) -> CommandRecord | None:
         if command is not None:
             self.on_change(command)
         return command
 
 
-def covers(command: Command, path: str, project: str) -> bool:
+def covers(command: CommandRecord, path: str, project: str) -> bool:
     """Whether a command's session works in a folder with this canonical path.
 
     An agent chooses its folders itself, and `/` contains everything. So a folder above a project counts only if the

@@ -24,7 +24,7 @@ from fileops.model.record import (
     ByPerson,
     BySession,
     ByUnsure,
-    Command,
+    CommandRecord,
     ContentKind,
     Contents,
     Entry,
@@ -71,7 +71,7 @@ class Observed(Struct, frozen=True, kw_only=True):
     began: float
     read: float
     time: float
-    commands: tuple[Command, ...] = ()
+    commands: tuple[CommandRecord, ...] = ()
     is_certain: bool = True
     n_writes: int | None = 1
     typed_by: ByPerson | None = None

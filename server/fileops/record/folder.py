@@ -88,7 +88,7 @@ class Edge(NamedTuple):
 _START = Edge(0, 0.0)
 
 
-class RecordedFolder:
+class FolderRecording:
     """See the module. `touch` is called with a path that may have changed."""
 
     def __init__(self, root: str, facts: GitFacts | None, stream: EventStream | None, edge: Edge = _START) -> None:

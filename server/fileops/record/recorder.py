@@ -54,7 +54,7 @@ from fileops.model.internal_errors import WatchError
 from fileops.model.record import (
     ByPerson,
     BySession,
-    Command,
+    CommandRecord,
     Entry,
     FaultKind,
     Found,
@@ -63,7 +63,7 @@ from fileops.model.record import (
     Known,
     KnownBy,
     RecordedFolder,
-    Turn,
+    TurnRecord,
 )
 from fileops.platform.regular_files import NotReadable, read_regular
 from fileops.platform.steady_clock import steady_time
@@ -76,7 +76,7 @@ from fileops.record.content import ReadFile, TextOf, Unreadable, is_secret, kept
 from fileops.record.disk_thread import DiskHangs, DiskThread
 from fileops.record.entries import EntryWriter, Observed
 from fileops.record.folder import Edge, GitFacts, ask_git, in_steps
-from fileops.record.folder import RecordedFolder as Folder
+from fileops.record.folder import FolderRecording as Folder
 from fileops.record.git_process import GitFailed
 from fileops.record.staging import StagingWatch
 from fileops.record.store import MAX_AGE_S, NewerRecord, RecordStore, is_damage, is_locked
@@ -226,7 +226,7 @@ class Recorder:
         self._open_store, self._on_entries = open_store, on_entries
         self._opened: Future[RecordStore] = Future()
         windows.on_change, turns.on_change = self._keep_command, self._keep_turn
-        self.on_turn: Callable[[Turn], None] = lambda _turn: None  # called with each turn that begins or ends
+        self.on_turn: Callable[[TurnRecord], None] = lambda _turn: None  # called with each turn that begins or ends
         self.on_index: Callable[[str], None] = lambda _root: None  # called with the root when git's index was written
         # Called in the recorder's thread with each file that another program has written, and with what it wrote: the
         # path, the digest and the content.
@@ -443,13 +443,13 @@ class Recorder:
                 if not clients:
                     del self._refused[root]
 
-    def _keep_command(self, command: Command) -> None:
+    def _keep_command(self, command: CommandRecord) -> None:
         self._send(lambda: self._queue(None, lambda: self.store.put_command(command)))
 
-    def _keep_turn(self, turn: Turn) -> None:
+    def _keep_turn(self, turn: TurnRecord) -> None:
         self._send(lambda: self._queue(None, lambda: self._put_turn(turn)))
 
-    def _put_turn(self, turn: Turn) -> None:
+    def _put_turn(self, turn: TurnRecord) -> None:
         self.store.put_turn(turn)
         self.on_turn(turn)
 

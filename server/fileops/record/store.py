@@ -25,7 +25,7 @@ from msgspec.structs import replace
 
 from fileops.model.digest import content_digest
 from fileops.model.record import (
-    Command,
+    CommandRecord,
     Contents,
     CountedTurn,
     Entry,
@@ -34,7 +34,7 @@ from fileops.model.record import (
     Known,
     LogQuery,
     Staged,
-    Turn,
+    TurnRecord,
     kind_of,
     session_of,
 )
@@ -747,17 +747,17 @@ class RecordStore:
 
     # --- turns and commands ------------------------------------------------------------------------------------
 
-    def put_turn(self, turn: Turn) -> None:
+    def put_turn(self, turn: TurnRecord) -> None:
         """Add or change a turn."""
         row = (turn.turn_id, turn.session_id, turn.began, _packed(turn))
         with self.transaction():
             self._db.execute("INSERT OR REPLACE INTO turn VALUES (?, ?, ?, ?)", row)
 
-    def turn(self, turn_id: str) -> Turn | None:
+    def turn(self, turn_id: str) -> TurnRecord | None:
         rows = self._read(_turn_of, "SELECT body FROM turn WHERE turn_id = ?", turn_id)
         return rows[0] if rows else None
 
-    def newest_turn(self, session_id: SessionName) -> Turn | None:
+    def newest_turn(self, session_id: SessionName) -> TurnRecord | None:
         """Return a session's newest turn. This does not count its entries, of which there can be thousands."""
         rows = self._read(
             _turn_of,
@@ -795,13 +795,13 @@ class RecordStore:
 
         return self._read(counted, sql, *values, -1 if limit is None else limit)
 
-    def put_command(self, command: Command) -> None:
+    def put_command(self, command: CommandRecord) -> None:
         """Add or change a command."""
         row = (command.command_id, command.session_id, command.began, _packed(command))
         with self.transaction():
             self._db.execute("INSERT OR REPLACE INTO command VALUES (?, ?, ?, ?)", row)
 
-    def command(self, command_id: str) -> Command | None:
+    def command(self, command_id: str) -> CommandRecord | None:
         rows = self._read(_command_of, "SELECT body FROM command WHERE command_id = ?", command_id)
         return rows[0] if rows else None
 
@@ -1118,12 +1118,12 @@ def _private_file(folder: str) -> str:
     return path
 
 
-def _turn_of(row: tuple[Any, ...]) -> Turn:
-    return msgspec.msgpack.decode(row[0], type=Turn)
+def _turn_of(row: tuple[Any, ...]) -> TurnRecord:
+    return msgspec.msgpack.decode(row[0], type=TurnRecord)
 
 
-def _command_of(row: tuple[Any, ...]) -> Command:
-    return msgspec.msgpack.decode(row[0], type=Command)
+def _command_of(row: tuple[Any, ...]) -> CommandRecord:
+    return msgspec.msgpack.decode(row[0], type=CommandRecord)
 
 
 def _entry_of(row: tuple[Any, ...]) -> Entry:
@@ -1164,7 +1164,7 @@ def _in_folders(folders: Sequence[str]) -> tuple[str, list[object]]:
     return f"({condition})", [end for name in names for end in (name + b"/", name + b"0")]
 
 
-def _packed(value: Entry | Turn | Command) -> bytes:
+def _packed(value: Entry | TurnRecord | CommandRecord) -> bytes:
     """Encode the value without the lone surrogates of names that are not UTF-8. Entries have their paths in columns."""
     try:
         return msgspec.msgpack.encode(value)

@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fileops.core.roots import is_inside
-from fileops.model.record import Turn
+from fileops.model.record import TurnRecord
 from fileops.model.sessions import SessionName
 
 PAUSE_S = 120.0  # between two turns of a session that does not name them
@@ -22,7 +22,7 @@ PAUSE_S = 120.0  # between two turns of a session that does not name them
 class _Session(Struct):
     """What is known of a session. turn: its newest. is_named: its host has named a turn. used_at: its last entry."""
 
-    turn: Turn
+    turn: TurnRecord
     is_named: bool
     used_at: float
     roots: tuple[str, ...] = ()
@@ -33,14 +33,14 @@ class TurnRegistry:
 
     def __init__(self, now: Callable[[], float] = time.time) -> None:
         """Args: now: seconds since the epoch, as in `began` and `ended`."""
-        self.on_change: Callable[[Turn], None] = lambda _turn: None
+        self.on_change: Callable[[TurnRecord], None] = lambda _turn: None
         self._now = now
         self._lock = threading.Lock()
         self._sessions: dict[str, _Session] = {}
 
-    def resume(self, turns: Iterable[Turn]) -> None:
+    def resume(self, turns: Iterable[TurnRecord]) -> None:
         """Continue with the turns of an earlier daemon, the newest first. Those that it left open have ended."""
-        changed: list[Turn] = []
+        changed: list[TurnRecord] = []
         with self._lock:
             for turn in turns:
                 if turn.ended is None:
@@ -58,7 +58,7 @@ class TurnRegistry:
         host_id: str | None = None,
         title: str | None = None,
         roots: Sequence[str] = (),
-    ) -> Turn:
+    ) -> TurnRecord:
         """Begin a turn and end the one before it. Returns the open turn if it has this host id already."""
         with self._lock:
             session = self._sessions.get(session_id)
@@ -69,7 +69,7 @@ class TurnRegistry:
         self._tell(changed)
         return changed[-1]
 
-    def of_entry(self, session_id: SessionName, label: str, roots: Sequence[str] = ()) -> Turn:
+    def of_entry(self, session_id: SessionName, label: str, roots: Sequence[str] = ()) -> TurnRecord:
         """Return the turn to which a session's entry belongs if it is made now. Begins one if none fits."""
         with self._lock:
             session, now = self._sessions.get(session_id), self._now()
@@ -80,7 +80,7 @@ class TurnRegistry:
         self._tell(changed)
         return changed[-1]
 
-    def newest(self, session_id: SessionName) -> Turn | None:
+    def newest(self, session_id: SessionName) -> TurnRecord | None:
         """Return the newest turn of a session, open or not."""
         with self._lock:
             session = self._sessions.get(session_id)
@@ -92,7 +92,7 @@ class TurnRegistry:
             unattached, known = self._sessions.pop(unattached_id, None), self._sessions.get(session_id)
             if unattached is None:
                 return
-            changed: list[Turn] = []
+            changed: list[TurnRecord] = []
             if known is not None and known.turn.ended is None:
                 changed.append(replace(known.turn, ended=max(self._now(), known.turn.began)))
             turn = replace(unattached.turn, session_id=session_id, label=label)
@@ -100,7 +100,7 @@ class TurnRegistry:
             self._sessions[session_id] = _Session(turn, unattached.is_named, self._now(), tuple(roots))
         self._tell(changed)
 
-    def end(self, session_id: SessionName) -> Turn | None:
+    def end(self, session_id: SessionName) -> TurnRecord | None:
         """End the open turn of a session. None if there is none."""
         with self._lock:
             session = self._sessions.get(session_id)
@@ -117,7 +117,7 @@ class TurnRegistry:
         with self._lock:
             self._sessions.pop(session_id, None)
 
-    def open_during(self, path: str, began: float, ended: float) -> tuple[Turn, ...]:
+    def open_during(self, path: str, began: float, ended: float) -> tuple[TurnRecord, ...]:
         """Return the turns of all sessions that were open at some time from `began` to `ended` and may concern `path`.
 
         A session that works in other folders does not concern it; a session without known folders does.
@@ -140,15 +140,15 @@ class TurnRegistry:
         title: str | None = None,
         roots: tuple[str, ...] = (),
         is_named: bool = False,
-    ) -> list[Turn]:
+    ) -> list[TurnRecord]:
         """End the previous turn and begin one. Returns the changed turns, the new one last. The lock is held."""
         now, before = self._now(), self._sessions.get(session_id)
-        ended: list[Turn] = []
+        ended: list[TurnRecord] = []
         if before is not None and before.turn.ended is None:
             # If pauses divide turns, the previous turn ended with its last entry.
             at = now if before.is_named or is_named else before.used_at
             ended.append(replace(before.turn, ended=max(at, before.turn.began)))
-        turn = Turn(
+        turn = TurnRecord(
             turn_id=f"t-{uuid.uuid4().hex[:12]}",
             session_id=session_id,
             label=label,
@@ -160,6 +160,6 @@ class TurnRegistry:
         self._sessions[session_id] = _Session(turn, is_named, now, roots)
         return [*ended, turn]
 
-    def _tell(self, changed: list[Turn]) -> None:
+    def _tell(self, changed: list[TurnRecord]) -> None:
         for turn in changed:
             self.on_change(turn)

@@ -28,15 +28,15 @@ class ActivityLog:
         self._overwritten: dict[SessionName, list[str]] = {}
 
     def note_read(self, session_id: SessionName, file_path: str, at: float) -> None:
-        known = self._known(session_id, file_path)
+        known = self._find(session_id, file_path)
         self._put(session_id, replace(known, n_reads=known.n_reads + 1, read_at=at))
 
     def note_edit(self, session_id: SessionName, file_path: str, at: float) -> None:
-        known = self._known(session_id, file_path)
+        known = self._find(session_id, file_path)
         self._put(session_id, replace(known, n_edits=known.n_edits + 1, edited_at=at))
 
     def note_conflict(self, session_id: SessionName, file_path: str, at: float) -> None:
-        known = self._known(session_id, file_path)
+        known = self._find(session_id, file_path)
         self._put(session_id, replace(known, n_conflicts=known.n_conflicts + 1, conflicted_at=at))
 
     def note_unanswered(self, session_id: SessionName, file_path: str) -> None:
@@ -83,10 +83,10 @@ class ActivityLog:
         self._rewound.pop(session_id, None)
         self._overwritten.pop(session_id, None)
 
-    def _known(self, session_id: SessionName, file_path: str) -> SessionFile:
+    def _find(self, session_id: SessionName, file_path: str) -> SessionFile:
         files = self._sessions.get(session_id)
         known = None if files is None else files.get(file_path)
-        return untouched(file_path) if known is None else known
+        return make_untouched(file_path) if known is None else known
 
     def _put(self, session_id: SessionName, file: SessionFile) -> None:
         files = self._sessions.get(session_id)
@@ -95,7 +95,7 @@ class ActivityLog:
         files.put(file.file_path, file)
 
 
-def untouched(file_path: str) -> SessionFile:
+def make_untouched(file_path: str) -> SessionFile:
     return SessionFile(
         file_path=file_path,
         state="untracked",
@@ -109,7 +109,7 @@ def untouched(file_path: str) -> SessionFile:
     )
 
 
-def merged(one: SessionFile, other: SessionFile) -> SessionFile:
+def merge(one: SessionFile, other: SessionFile) -> SessionFile:
     """Merge the records of two names of one file under the name that was used last."""
     newer = max(one, other, key=last_touched)
     return replace(

@@ -107,13 +107,13 @@ class Planner(Protocol[F, K, R_co]):
     @property
     def is_dry_run(self) -> bool: ...
 
-    def held(self) -> AbstractContextManager[object]:
+    def hold(self) -> AbstractContextManager[object]:
         """Return what to hold from the plan to the end of the commit, but not while a person is asked."""
         ...
 
     def plan(self, policy: Policy, token: CancelToken) -> Work[F, K]: ...
 
-    def waiting(self, work: Work[F, K], policy: Policy) -> tuple[int, ...]:
+    def find_waiting(self, work: Work[F, K], policy: Policy) -> tuple[int, ...]:
         """Return the indexes of the files that the next question is about; none if nothing has to be asked."""
         ...
 
@@ -121,7 +121,7 @@ class Planner(Protocol[F, K, R_co]):
         self, work: Work[F, K], waiting: Sequence[int], policy: Policy, token: CancelToken
     ) -> ApprovalRequest: ...
 
-    def decided(self, pending: Pending[F, K], decision: Decision, policy: Policy, token: CancelToken) -> Work[F, K]:
+    def decide(self, pending: Pending[F, K], decision: Decision, policy: Policy, token: CancelToken) -> Work[F, K]:
         """Return the work as a person has decided it."""
         ...
 
@@ -139,7 +139,7 @@ class Planner(Protocol[F, K, R_co]):
         """Return the answer. Args: made: empty for a dry run."""
         ...
 
-    def failed(self, failure: NotDone) -> R_co: ...
+    def answer_failure(self, failure: NotDone) -> R_co: ...
 
 
 class CarryOut(Struct, Generic[F, K, R], frozen=True, kw_only=True):
@@ -157,24 +157,24 @@ class CarryOut(Struct, Generic[F, K, R], frozen=True, kw_only=True):
 
     def start(self, policy: Policy, token: CancelToken) -> R | Pending[F, K]:
         """Raises: Cancelled."""
-        return self._guarded(lambda: self.planner.plan(policy, token), policy, token)
+        return self._answer(lambda: self.planner.plan(policy, token), policy, token)
 
     def resume(
         self, policy: Policy, token: CancelToken, pending: Pending[F, K], decision: Decision
     ) -> R | Pending[F, K]:
         """Continue with the decision. Raises: Cancelled."""
-        return self._guarded(lambda: self.planner.decided(pending, decision, policy, token), policy, token)
+        return self._answer(lambda: self.planner.decide(pending, decision, policy, token), policy, token)
 
-    def _guarded(self, first: Callable[[], Work[F, K]], policy: Policy, token: CancelToken) -> R | Pending[F, K]:
+    def _answer(self, first: Callable[[], Work[F, K]], policy: Policy, token: CancelToken) -> R | Pending[F, K]:
         try:
-            with self.planner.held():
-                return self._carried_out(first, policy, token)
+            with self.planner.hold():
+                return self._attempt(first, policy, token)
         except NotDone as failure:
-            return self.planner.failed(failure)
+            return self.planner.answer_failure(failure)
         except FileOpsError as error:
-            return self.planner.failed(NotDone(error=error))
+            return self.planner.answer_failure(NotDone(error=error))
 
-    def _carried_out(self, first: Callable[[], Work[F, K]], policy: Policy, token: CancelToken) -> R | Pending[F, K]:
+    def _attempt(self, first: Callable[[], Work[F, K]], policy: Policy, token: CancelToken) -> R | Pending[F, K]:
         """Raises: NotDone, FileOpsError, Cancelled."""
         attempts, work, is_behind = Attempts(token), None, False
         while True:
@@ -188,25 +188,25 @@ class CarryOut(Struct, Generic[F, K, R], frozen=True, kw_only=True):
                         return outcome
                     work = outcome
                 is_behind = True  # in case this attempt fails because a file changed
-                return self._asked_or_made(work, policy, token)
+                return self._ask_or_make(work, policy, token)
 
-    def _asked_or_made(self, work: Work[F, K], policy: Policy, token: CancelToken) -> R | Pending[F, K]:
+    def _ask_or_make(self, work: Work[F, K], policy: Policy, token: CancelToken) -> R | Pending[F, K]:
         """Raises: NotDone, Stale, PathMoved, Cancelled."""
-        waiting = self.planner.waiting(work, policy)
+        waiting = self.planner.find_waiting(work, policy)
         if self.planner.is_dry_run:
             return self.planner.result(work, (), needs_approval=bool(waiting))
         if waiting:
             return Pending(work=work, waiting=waiting, question=self.planner.question(work, waiting, policy, token))
-        return self.planner.result(work, self._made(work, token))
+        return self.planner.result(work, self._make(work, token))
 
-    def _made(self, work: Work[F, K], token: CancelToken) -> tuple[Made[F], ...]:
+    def _make(self, work: Work[F, K], token: CancelToken) -> tuple[Made[F], ...]:
         """Raises: NotDone, Stale, PathMoved, Cancelled."""
         files = [file for file in work.files if not file.is_left_out]
         if work.files and not files:
             raise NotDone(error=Rejected(), work=work, file_path=work.files[0].file_path)
         wanted = {file.plan.snapshot.path: file for file in files if file.has_effect}
         try:
-            commits = dict(zip(wanted, self._committed(list(wanted.values()), token), strict=True))
+            commits = dict(zip(wanted, self._commit(list(wanted.values()), token), strict=True))
         except FileOpsError as error:
             failed = wanted.get(error.failed_path or "", next(iter(wanted.values())))
             left = error.files if isinstance(error, SetConflict) else ()
@@ -227,7 +227,7 @@ class CarryOut(Struct, Generic[F, K, R], frozen=True, kw_only=True):
                 self.events.publish(did_edit(commit))
         return tuple(Made(file=file, commit=commits.get(file.plan.snapshot.path)) for file in files)
 
-    def _committed(self, files: Sequence[F], token: CancelToken) -> tuple[Commit, ...]:
+    def _commit(self, files: Sequence[F], token: CancelToken) -> tuple[Commit, ...]:
         """Raises: FileOpsErrors, Stale, PathMoved, Cancelled."""
         planned, notes = (
             [self.planner.commit_of(file) for file in files],

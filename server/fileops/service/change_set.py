@@ -153,14 +153,14 @@ class SetPlanner(Struct, frozen=True, kw_only=True):
     def is_dry_run(self) -> bool:
         return self.request.dry_run
 
-    def held(self) -> AbstractContextManager[object]:
+    def hold(self) -> AbstractContextManager[object]:
         return nullcontext()
 
     def plan(self, policy: Policy, token: CancelToken) -> SetWork:
         _require_limits(self.request)
         return Work(files=self._plan_files(self.request, policy, token), known=())
 
-    def waiting(self, work: SetWork, policy: Policy) -> tuple[int, ...]:
+    def find_waiting(self, work: SetWork, policy: Policy) -> tuple[int, ...]:
         return tuple(range(len(work.files))) if not work.is_decided and self._needs_decision(work.files, policy) else ()
 
     def question(self, work: SetWork, waiting: Sequence[int], policy: Policy, token: CancelToken) -> ApprovalRequest:
@@ -175,7 +175,7 @@ class SetPlanner(Struct, frozen=True, kw_only=True):
             return file
         return replace(file, proposal=self._file_proposal(self.request, file, policy, token))
 
-    def decided(self, pending: PendingSet, decision: Decision, policy: Policy, token: CancelToken) -> SetWork:
+    def decide(self, pending: PendingSet, decision: Decision, policy: Policy, token: CancelToken) -> SetWork:
         files = tuple(self._ask(file, policy, token) for file in pending.work.files)
         decided = self._decisions(files, pending.question, decision)
         reason = reason_of(decision) or " ".join(pending.work.reasons)
@@ -233,7 +233,7 @@ class SetPlanner(Struct, frozen=True, kw_only=True):
             return result
         return replace(result, output=outputs.with_reason(result.output, " ".join(work.reasons)))
 
-    def failed(self, failure: NotDone) -> ChangeSetResult:
+    def answer_failure(self, failure: NotDone) -> ChangeSetResult:
         """Return the failed result. Without problems, the failure does not belong to a single change."""
         problems = cast("tuple[ChangeProblem, ...]", failure.problems)
         shown = problems or (ChangeProblem(change_index=0, error=failure.error),)
@@ -286,10 +286,10 @@ class SetPlanner(Struct, frozen=True, kw_only=True):
         match change:
             case EditFile() if not (change.edits or change.hunks or change.cells):  # only the executable bit changes
                 return SetFile(
-                    change=change, plan=self._unchanged(self._require_known(request, change.file_path, roots))
+                    change=change, plan=self._plan_nothing(self._require_known(request, change.file_path, roots))
                 )
             case EditFile():
-                return SetFile(change=change, plan=self.editor.planned(_edit_request(request, change), roots, token))
+                return SetFile(change=change, plan=self.editor.plan(_edit_request(request, change), roots, token))
             case CreateFile():
                 return SetFile(change=change, plan=self._plan_creation(request, change, roots, token))
             case DeleteFile():
@@ -303,9 +303,9 @@ class SetPlanner(Struct, frozen=True, kw_only=True):
                 if self.editor.fs.read(new_path).exists:
                     raise AlreadyExists
                 require_new_name(self.editor.fs, new_path, renamed_from=snapshot.path)
-                plan = self._unchanged(snapshot)
+                plan = self._plan_nothing(snapshot)
                 if change.edits or change.hunks:
-                    plan = self.editor.planned(_edit_request(request, change), roots, token)
+                    plan = self.editor.plan(_edit_request(request, change), roots, token)
                 return SetFile(change=change, plan=_as_rename(plan), new_path=new_path)
 
     def _plan_creation(
@@ -334,7 +334,7 @@ class SetPlanner(Struct, frozen=True, kw_only=True):
 
     def _deletion(self, snapshot: Snapshot, file_path: str) -> Plan:
         whole = (Splice(0, len(snapshot.data), b""),) if snapshot.data else ()
-        plan = self._unchanged(snapshot)
+        plan = self._plan_nothing(snapshot)
         change = change_of(
             snapshot.data,
             plan.format,
@@ -354,7 +354,7 @@ class SetPlanner(Struct, frozen=True, kw_only=True):
             first = change.hunks[0]
             raise HunkNotFound(old_string=plan.edits[0].old_string, patch_line=first.at, is_whole_text=True)
 
-    def _unchanged(self, snapshot: Snapshot) -> Plan:
+    def _plan_nothing(self, snapshot: Snapshot) -> Plan:
         fmt = text.detect_format(snapshot.data)
         change = change_of(
             snapshot.data, fmt, (), file_path=snapshot.path, operation="modify", limits=self.editor.settings.limits
@@ -375,7 +375,9 @@ class SetPlanner(Struct, frozen=True, kw_only=True):
 
     def _needs_decision(self, files: Sequence[SetFile], policy: Policy) -> bool:
         """Raises: NotPermitted."""
-        needs = [policy.needs_decision(snapshot) for file in files for snapshot in _concerned(file)]  # each may raise
+        needs = [
+            policy.needs_decision(snapshot) for file in files for snapshot in _snapshots_to_check(file)
+        ]  # each may raise
         return any(needs)
 
     def _file_proposal(self, request: ChangeSetRequest, file: SetFile, policy: Policy, token: CancelToken) -> Proposal:
@@ -394,7 +396,7 @@ class SetPlanner(Struct, frozen=True, kw_only=True):
         question = replace(
             question,
             change=file.shown,
-            is_protected=any(policy.is_protected(snapshot) for snapshot in _concerned(file)),
+            is_protected=any(policy.is_protected(snapshot) for snapshot in _snapshots_to_check(file)),
             new_path=file.given_path if file.new_path is not None else None,
             new_canonical_path=file.new_path,
         )
@@ -424,13 +426,13 @@ class SetPlanner(Struct, frozen=True, kw_only=True):
         if not file.removes and (asked.splices or asked.creates or isinstance(decision, Modify)):
             decided = apply_decision(asked, decision, file_path=file.file_path, limits=self.editor.settings.limits)
             edit_request = _edit_request(request, file.change)
-            outcome = self.editor.carried_over(edit_request, policy, token, proposal, decision, decided)
+            outcome = self.editor.carry_over(edit_request, policy, token, proposal, decision, decided)
             return self._ask_again(request, file, outcome, policy, token)
         snapshot = self.editor.fs.read(canonical_path(self.editor.fs, file.file_path, policy.roots))
         if not snapshot.exists:
             raise FileMissing
         if not file.removes:
-            unchanged = self._unchanged(snapshot)  # of an executable bit, or of a name
+            unchanged = self._plan_nothing(snapshot)  # of an executable bit, or of a name
             return DecidedPlan(unchanged if file.new_path is None else _as_rename(unchanged), file.by_user)
         apply_decision(asked, decision, file_path=file.file_path, limits=self.editor.settings.limits, removes=True)
         if snapshot.data == asked.snapshot.data:
@@ -510,7 +512,7 @@ def _faults_together(files: Mapping[int, SetFile]) -> Iterator[ChangeProblem]:
         yield ChangeProblem(change_index=0, error=SetUnsupported(reason=_TOO_LARGE))
 
 
-def _concerned(file: SetFile) -> tuple[Snapshot, ...]:
+def _snapshots_to_check(file: SetFile) -> tuple[Snapshot, ...]:
     """Return what a policy has to check: a rename gives a file a name that may be protected."""
     snapshot = file.plan.snapshot
     if file.new_path is None:
@@ -577,7 +579,7 @@ def _result_of(
     needs_approval: bool | None = None,
 ) -> ChangeSetResult:
     made = [file for file in files if not file.is_left_out]
-    changed = tuple(_changed_file(file, commits.get(file.file_path)) for file in made)
+    changed = tuple(_to_outcome(file, commits.get(file.file_path)) for file in made)
     dropped = tuple(file.file_path for file in files if file.is_left_out)
     return ChangeSetResult(
         output=outputs.changes_text(changed, dropped, is_dry=request.dry_run),
@@ -590,7 +592,7 @@ def _result_of(
     )
 
 
-def _changed_file(file: SetFile, commit: Commit | None) -> FileOutcome:
+def _to_outcome(file: SetFile, commit: Commit | None) -> FileOutcome:
     return FileOutcome(
         file_path=file.file_path,
         operation=file.plan.change.operation,

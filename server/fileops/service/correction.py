@@ -25,7 +25,7 @@ class NeedsCorrection(Struct, frozen=True, kw_only=True):
     question: CorrectionRequest
 
 
-def unmatched(request: EditRequest, error: NoMatch, failed: EditResult) -> NeedsCorrection | None:
+def ask_about(request: EditRequest, error: NoMatch, failed: EditResult) -> NeedsCorrection | None:
     """Return the question about a step; None if it was asked before, or if its text is not matched literally.
 
     failed: the result of the request if nothing is proposed.

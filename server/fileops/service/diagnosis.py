@@ -240,7 +240,7 @@ class Diagnosis:
         if self._editor_of(path) is None and session.settings:
             self._present_servers().prepare(path, session.folders, session.settings, read)
 
-    def taken(self, edit_ids: Sequence[str]) -> "list[_Commit]":
+    def take(self, edit_ids: Sequence[str]) -> "list[_Commit]":
         """Return the commits of a request, each only once."""
         with self._lock:
             found = [self._commits.pop(edit_id, None) for edit_id in edit_ids]
@@ -390,7 +390,7 @@ class ClientDiagnosis:
 
         The edit has been made, so a cancel ends only the wait. The report is then pending.
         """
-        commits = self._diagnosis.taken(edit_ids)
+        commits = self._diagnosis.take(edit_ids)
         if not commits:
             return None
         task = asyncio.get_running_loop().create_task(self._settle(commits))

@@ -58,7 +58,7 @@ from fileops.ports import FileSystem
 from fileops.service.answers.suggester import Suggested, Suggester
 from fileops.service.answers.syntax import SyntaxChecker
 from fileops.service.commit import Committer, PlannedCommit, did_edit
-from fileops.service.correction import NeedsCorrection, original_error, unmatched
+from fileops.service.correction import NeedsCorrection, ask_about, original_error
 from fileops.service.edit_history import EditHistory
 from fileops.service.formatting import Formatter
 from fileops.service.paths import canonical_path, other_form, require_new_name
@@ -112,7 +112,7 @@ class EditOperation(Struct, frozen=True, kw_only=True):
         try:
             while True:
                 with attempts.next():
-                    plan = self.planned(request, policy.roots, token)
+                    plan = self.plan(request, policy.roots, token)
                     has_effect = bool(plan.splices) or plan.creates
                     needs_approval = has_effect and policy.needs_decision(plan.snapshot)
                     if request.dry_run:
@@ -144,7 +144,7 @@ class EditOperation(Struct, frozen=True, kw_only=True):
         except FileOpsError as error:
             return self._step_after(error, request, policy)
 
-    def planned(self, request: EditRequest, roots: Roots | None, token: CancelToken) -> Plan:
+    def plan(self, request: EditRequest, roots: Roots | None, token: CancelToken) -> Plan:
         """Return the plan of the request on the current file, if this session may edit it.
 
         Raises: Stale, PathMoved, Cancelled and the failures of reading and planning.
@@ -181,7 +181,7 @@ class EditOperation(Struct, frozen=True, kw_only=True):
             refused=suggested.refused,
         )
         if policy.can_correct and not request.cells and reported is error and isinstance(suggested.error, NoMatch):
-            return unmatched(request, suggested.error, failed) or failed
+            return ask_about(request, suggested.error, failed) or failed
         return failed
 
     # --- read and check ----------------------------------------------------------------------------------------
@@ -267,7 +267,7 @@ class EditOperation(Struct, frozen=True, kw_only=True):
         else:
             outcome = self._replan_write(request, snapshot, base, token)
         if isinstance(outcome, Carried):
-            outcome = self._replanned(request, snapshot, shown, outcome, token)
+            outcome = self._plan_carried(request, snapshot, shown, outcome, token)
         if isinstance(outcome, Relevance):
             raise self.freshness.refusal(request.session_id, snapshot, outcome, dry_run=request.dry_run)
         rebased = Rebased(
@@ -310,9 +310,9 @@ class EditOperation(Struct, frozen=True, kw_only=True):
         carried = relevance.carry(shown, snapshot.data, then.splices, margin_lines=0)
         if isinstance(carried, Relevance):
             return carried
-        return self._replanned(request, snapshot, base.shown, carried, token)
+        return self._plan_carried(request, snapshot, base.shown, carried, token)
 
-    def _replanned(
+    def _plan_carried(
         self, request: EditRequest, snapshot: Snapshot, shown: bytes, carried: Carried, token: CancelToken
     ) -> Replanned:
         """Return the plan on what the session was shown, with the splices that were carried over."""
@@ -411,7 +411,7 @@ class EditOperation(Struct, frozen=True, kw_only=True):
         decided: Plan,
     ) -> EditResult | Proposal:
         """Write what the user decided, or ask again."""
-        outcome = self.carried_over(request, policy, token, proposal, decision, decided)
+        outcome = self.carry_over(request, policy, token, proposal, decision, decided)
         if isinstance(outcome, Proposal):
             return outcome
         if not outcome.plan.splices and not outcome.plan.creates:  # others have already made the same change
@@ -425,7 +425,7 @@ class EditOperation(Struct, frozen=True, kw_only=True):
             is_accepted=True,
         )
 
-    def carried_over(
+    def carry_over(
         self,
         request: EditRequest,
         policy: Policy,
@@ -456,7 +456,7 @@ class EditOperation(Struct, frozen=True, kw_only=True):
             replanned = self._plan_if_possible(request, snapshot, token)
             if replanned is not None and _is_same_change(replanned, asked):
                 return DecidedPlan(
-                    replanned if is_known else replace(replanned, rebased=self._merged_over(request, snapshot, asked))
+                    replanned if is_known else replace(replanned, rebased=self._merge_over(request, snapshot, asked))
                 )
         outcome = merge(
             Decided(
@@ -469,7 +469,7 @@ class EditOperation(Struct, frozen=True, kw_only=True):
             None if by_user or request.content is not None else lambda: self._plan(request, snapshot, None, token),
             token.check,
         )
-        rebased = None if is_known else self._merged_over(request, snapshot, asked)
+        rebased = None if is_known else self._merge_over(request, snapshot, asked)
         plan = self._with_splices(request, snapshot, outcome.splices, replace(decided, rebased=rebased), token)
         if request.cells:
             plan = _with_cells_of(plan)
@@ -511,7 +511,7 @@ class EditOperation(Struct, frozen=True, kw_only=True):
             decided, snapshot=snapshot, format=fmt, splices=wanted, change=change, creates=not snapshot.exists
         )
 
-    def _merged_over(self, request: EditRequest, snapshot: Snapshot, asked: Plan) -> Rebased:
+    def _merge_over(self, request: EditRequest, snapshot: Snapshot, asked: Plan) -> Rebased:
         """Return what others have changed since the session was shown the file, and what it does not know yet."""
         shown = asked.snapshot.data if asked.rebased is None else asked.rebased.shown
         is_tracked = self.freshness.is_tracked(request.session_id, snapshot.path)

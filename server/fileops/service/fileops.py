@@ -34,7 +34,7 @@ from fileops.model.settings import ApprovalMode, Settings
 from fileops.ports import FileSystem
 from fileops.service.answers.shell_views import read_proofs_in
 from fileops.service.change_set import ChangeSetOperation
-from fileops.service.client.adapters import ClientAdapters, nothing
+from fileops.service.client.adapters import ClientAdapters, do_nothing
 from fileops.service.client.approval import ClientApproval
 from fileops.service.client.folders import WorkspaceFolders, own_folder
 from fileops.service.client.history import ClientHistory
@@ -169,7 +169,7 @@ class FileOps:
                 read=partial(_content, workspace.fs),
                 on_late=self._note_late_report,
             )
-        self._on_work_waits: Callable[[], None] = nothing
+        self._on_work_waits: Callable[[], None] = do_nothing
         self.bash = self._new_command_runner()  # None if commands are not served
 
     def _new_command_runner(self) -> "CommandRunner | None":
@@ -185,14 +185,14 @@ class FileOps:
             folders=lambda: self.folders,
             default_cwd=own_folder(),
             recheck=self._workspace.freshness.sweep,
-            running=self.work.running,
+            running=self.work.run_command,
         )
 
     # --- the tools -----------------------------------------------------------------------------------------
 
     def read_at_once(self, request: ReadRequest) -> ReadResult | None:
         """Return the result of `read` if it need not wait for a path lock or the disk, else None."""
-        if not self._path_locks.is_free(request.file_path) or self._folders.unresolved_above(request.file_path):
+        if not self._path_locks.is_free(request.file_path) or self._folders.find_unresolved(request.file_path):
             return None
         result = self._reader.read_cached(request, self._read_roots)
         if result is not None:
@@ -268,11 +268,11 @@ class FileOps:
         """Run `edit`, `multi_edit` or `write`: the part on the loop, between the steps in a worker thread."""
         session, token = self._sessions.get(request.session_id), CancelToken()
         made, step = request, partial(self._editor.start, request)  # made: with the strings that the client corrected
-        with self._in_flight.editing(request.session_id, request.file_path):
-            with self._approval.asking(request.session_id, session) as asking:
+        with self._in_flight.count_edit(request.session_id, request.file_path):
+            with self._approval.begin_asking(request.session_id, session) as asking:
                 while True:
                     async with self._path_locks.acquire(request.file_path, shared=False):
-                        await self._in_flight.answered(request.session_id, request.file_path)
+                        await self._in_flight.wait_until_answered(request.session_id, request.file_path)
                         await self._folders.resolve_above(request.file_path)
                         policy = self._approval.policy(request.session_id, session)
                         result = await self._workers.run(token, partial(step, policy, token), request.file_path)
@@ -284,7 +284,7 @@ class FileOps:
                             step = partial(self._editor.resume, made, proposal=result, decision=decision)
                             continue
                         case NeedsCorrection():
-                            if (corrected := await self._corrected(made, result)) is not None:
+                            if (corrected := await self._correct(made, result)) is not None:
                                 made, step = corrected, partial(self._editor.start, corrected)
                                 continue
                             result = result.failed
@@ -354,15 +354,15 @@ class FileOps:
         engine = ChangeSetOperation(editor=self._editor).of(request)
         token = CancelToken()
         step = engine.start
-        with ExitStack() as editing, self._approval.asking(session_id, session) as asking:
+        with ExitStack() as editing, self._approval.begin_asking(session_id, session) as asking:
             for path in paths:
-                editing.enter_context(self._in_flight.editing(session_id, path))
+                editing.enter_context(self._in_flight.count_edit(session_id, path))
             while True:
                 async with AsyncExitStack() as locks:
                     for path in paths:  # in order, so that sets with common files cannot deadlock
                         await locks.enter_async_context(self._path_locks.acquire(path, shared=False))
                     for path in paths:
-                        await self._in_flight.answered(session_id, path)
+                        await self._in_flight.wait_until_answered(session_id, path)
                         await self._folders.resolve_above(path)
                     policy = self._approval.policy(session_id, session)
                     result = await self._workers.run(token, partial(step, policy, token), paths[0] if paths else "")
@@ -381,7 +381,7 @@ class FileOps:
             self._client.events.publish(did_edit)
         return result
 
-    async def _corrected(self, request: EditRequest, unmatched: NeedsCorrection) -> EditRequest | None:
+    async def _correct(self, request: EditRequest, unmatched: NeedsCorrection) -> EditRequest | None:
         """Return the request with the strings that the client's model proposes; None if it proposes none."""
         corrector = self._client.corrector
         with exclude_wait():
@@ -392,7 +392,7 @@ class FileOps:
         """Run work that waits for the disk in a thread of this client; return its result. Raises: CancelledError."""
         return await self._workers.run(CancelToken(), work)
 
-    async def tracked(self, session_id: SessionName) -> tuple[TrackedFile, ...]:
+    async def list_tracked(self, session_id: SessionName) -> tuple[TrackedFile, ...]:
         """Return what the session has read, with its current state, in the order of first reading."""
         return await self._workers.run(
             CancelToken(), lambda: self._workspace.freshness.list_tracked(session_id, self._is_hidden)
@@ -480,9 +480,9 @@ class FileOps:
     def publish(self, event: Event) -> None:
         self._client.events.publish(event)
 
-    def asking(self, session_id: SessionName) -> "Asking":
+    def begin_asking(self, session_id: SessionName) -> "Asking":
         """Return the review of an edit that the host's own tool will make. It is a context manager."""
-        return self._approval.asking(session_id, self._sessions.get(session_id))
+        return self._approval.begin_asking(session_id, self._sessions.get(session_id))
 
     async def write_decided(self, request: EditRequest, proposal: Proposal, decision: Decision) -> EditResult | None:
         """Write what a person has decided about an edit of the host's own tool. None if it must be asked again."""

@@ -24,7 +24,7 @@ class RequestsInFlight:
     def when_delivered(
         self, session_id: SessionName, file_path: str, on_sent: Effect, on_dropped: Effect = do_nothing
     ) -> None:
-        """As `concurrency.delivery.when_delivered`. Until then, `answered` waits for the current request.
+        """As `concurrency.delivery.when_delivered`. Until then, `wait_until_answered` waits for the current request.
 
         Call it while holding the path's lock.
         """
@@ -33,9 +33,9 @@ class RequestsInFlight:
             on_sent()
             return
         self._unanswered.setdefault(key, []).append(delivery)
-        delivery.add(partial(self._settled, key, delivery, on_sent), partial(self._settled, key, delivery, on_dropped))
+        delivery.add(partial(self._settle, key, delivery, on_sent), partial(self._settle, key, delivery, on_dropped))
 
-    async def answered(self, session_id: SessionName, file_path: str) -> None:
+    async def wait_until_answered(self, session_id: SessionName, file_path: str) -> None:
         """Wait for the answers to the session's earlier requests about the file. Call it while holding the path's lock.
 
         Those requests no longer need the lock, so this ends.
@@ -44,7 +44,7 @@ class RequestsInFlight:
             await unanswered[0].wait_until_settled()
 
     @contextmanager
-    def editing(self, session_id: SessionName, file_path: str) -> Generator[None]:
+    def count_edit(self, session_id: SessionName, file_path: str) -> Generator[None]:
         """Wrap an edit from its arrival to its result."""
         key = session_id, file_path
         self._editing[key] += 1
@@ -67,7 +67,7 @@ class RequestsInFlight:
             for editor, given in self._editing
         )
 
-    def _settled(self, key: Key, delivery: Delivery, effect: Effect) -> None:
+    def _settle(self, key: Key, delivery: Delivery, effect: Effect) -> None:
         unanswered = self._unanswered[key]
         unanswered.remove(delivery)
         if not unanswered:

@@ -70,7 +70,7 @@ class NoticeBoard:
         paths_about = () if about is None else self._freshness.paths_of(session_id, about)
         path_about = next((path for path in waiting if path in paths_about), None)
 
-        def unreported() -> Iterator[ForeignChange]:
+        def list_unreported() -> Iterator[ForeignChange]:
             for path in waiting:
                 if path in (path_about, without) or self._is_reported(path, reported):
                     continue
@@ -80,7 +80,7 @@ class NoticeBoard:
 
         return FoundNotices(
             about=None if path_about is None else changes.at(session_id, path_about),
-            others=tuple(islice(unreported(), MAX_FILES)),
+            others=tuple(islice(list_unreported(), MAX_FILES)),
             waiting=frozenset(waiting),
         )
 

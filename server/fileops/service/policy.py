@@ -56,13 +56,13 @@ class Policy(Struct, frozen=True, kw_only=True):
         if self.is_agent and not self.can_ask and is_rule_file(snapshot.path):
             raise NotPermitted(source=snapshot.path, is_rule_file=True)
         mode = self.mode if self.mode_at is None else self.mode_at(snapshot.path)
-        return needs_decision(mode, snapshot, self._opened(snapshot), self.can_ask)
+        return needs_decision(mode, snapshot, self._find_roots(snapshot), self.can_ask)
 
     def is_protected(self, snapshot: Snapshot) -> bool:
         """Return whether the user decides even in mode `auto_edit`."""
-        return needs_decision("auto_edit", snapshot, self._opened(snapshot), client_can_ask=True)
+        return needs_decision("auto_edit", snapshot, self._find_roots(snapshot), client_can_ask=True)
 
-    def _opened(self, snapshot: Snapshot) -> Roots | None:
+    def _find_roots(self, snapshot: Snapshot) -> Roots | None:
         return self.roots if self.opened_at is None else self.opened_at(snapshot.path)
 
 

@@ -16,7 +16,7 @@ from fileops.model.edits import Plan, Splice
 from fileops.model.errors import FileOpsError
 from fileops.model.files import Committed, Snapshot
 from fileops.model.record import ByPerson
-from fileops.model.results import UndoneFile
+from fileops.model.results import UndoFileOutcome
 from fileops.model.sessions import NO_SESSION, SessionName
 from fileops.model.settings import Limits
 from fileops.service.commit import PlannedCommit
@@ -108,14 +108,14 @@ class Undoer(Struct, frozen=True, kw_only=True):
             return False
 
 
-def undone_file(file: Restoration, commit: Commit | None) -> UndoneFile:
+def to_outcome(file: Restoration, commit: Commit | None) -> UndoFileOutcome:
     """Return the result for a file. Args: commit: None if there was nothing to write."""
     if commit is None:
         return to_result(file)
     return replace(to_result(file), edit_id=commit.edit_id, commit=commit.report, applied_to=commit.after.source)
 
 
-def planned_restoration(snapshot: Snapshot, undone: Undone, *, file_path: str, limits: Limits) -> Restoration:
+def plan_restoration(snapshot: Snapshot, undone: Undone, *, file_path: str, limits: Limits) -> Restoration:
     """Plan the change from a file's current content to what the undo makes of it."""
     removes = snapshot.exists and undone.content is None
     creates = not snapshot.exists and undone.content is not None
@@ -150,9 +150,9 @@ def planned_restoration(snapshot: Snapshot, undone: Undone, *, file_path: str, l
     return Restoration(file_path=file_path, undone=undone, plan=plan, removes=removes)
 
 
-def to_result(file: Restoration) -> UndoneFile:
+def to_result(file: Restoration) -> UndoFileOutcome:
     """Return the result of the plan, before any of it is written."""
-    return UndoneFile(
+    return UndoFileOutcome(
         file_path=file.file_path,
         edit_ids=file.undone.edit_ids,
         change=file.plan.shown,

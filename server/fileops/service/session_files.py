@@ -21,11 +21,11 @@ from fileops.model.errors import FileMissing, FileOpsError, ModifiedExternally
 from fileops.model.files import ReadProof, Text
 from fileops.model.internal_errors import PathMoved
 from fileops.model.requests import EditRequest, ReadRequest
-from fileops.model.results import Conflict, EditResult, ReadResult, SessionFile, UndoneFile
-from fileops.model.rewind import RewoundFile
+from fileops.model.results import Conflict, EditResult, ReadResult, SessionFile, UndoFileOutcome
+from fileops.model.rewind import RewindFileOutcome
 from fileops.model.sessions import SessionName
 from fileops.ports import FileSystem
-from fileops.service.activity import ActivityLog, by_relevance, merged
+from fileops.service.activity import ActivityLog, by_relevance, merge
 from fileops.service.in_flight import RequestsInFlight
 from fileops.service.paths import canonical_path, with_canonical_path
 from fileops.service.reading.refused_places import RefusedPlaces
@@ -91,7 +91,7 @@ class SessionFiles(Struct, frozen=True, kw_only=True):
         if written:
             when_delivered(do_nothing, on_dropped)
 
-    def note_undo(self, session_id: SessionName, files: Iterable[UndoneFile | RewoundFile]) -> None:
+    def note_undo(self, session_id: SessionName, files: Iterable[UndoFileOutcome | RewindFileOutcome]) -> None:
         """Do as `note_commit`, for an undo or a rewind that a session has requested."""
         written = [file.file_path for file in files if file.edit_id is not None]
 
@@ -128,7 +128,7 @@ class SessionFiles(Struct, frozen=True, kw_only=True):
             return bool(tracked)
 
         async with self.path_locks.acquire(file_path, shared=False):
-            await self.in_flight.answered(session_id, file_path)
+            await self.in_flight.wait_until_answered(session_id, file_path)
             was_tracked = await self.workers.run(CancelToken(), drop)
         self.activity.forget(session_id, file_path)
         return was_tracked
@@ -150,7 +150,7 @@ class SessionFiles(Struct, frozen=True, kw_only=True):
                     continue
                 known = tracked.get(path)
                 file = one if known is None else replace(one, state=known.state, reason=known.reason)
-                files[path] = merged(files[path], file) if path in files else file
+                files[path] = merge(files[path], file) if path in files else file
             return by_relevance(files.values())[:limit]
 
         return await self.workers.run(CancelToken(), look)
@@ -191,7 +191,7 @@ def read_unshown(
 
     def work(path: str) -> ReadResult:
         try:
-            return _seen_whole(fs, request, path, token)
+            return _read_whole(fs, request, path, token)
         except FileMissing:
             freshness.note_missing(request.session_id, path)
             raise
@@ -202,7 +202,7 @@ def read_unshown(
         return ReadResult(output="", error=error)
 
 
-def _seen_whole(fs: FileSystem, request: ReadRequest, path: str, token: CancelToken) -> ReadResult:
+def _read_whole(fs: FileSystem, request: ReadRequest, path: str, token: CancelToken) -> ReadResult:
     with fs.open(path) as stream:
         digest, first = Hasher(), stream.read(MAX_BASE_BYTES)
         digest.update(first)

@@ -12,7 +12,7 @@ from typing import TypeVar
 from msgspec import Struct
 
 from fileops.core.presentation.record_texts import command_of, does_name_git, label_of, title_of
-from fileops.model.record import Command, Turn
+from fileops.model.record import CommandRecord, TurnRecord
 from fileops.model.sessions import SessionName
 from fileops.record.command_windows import CommandWindows
 from fileops.record.turns import TurnRegistry
@@ -33,7 +33,7 @@ async def _now(then: Callable[[], None], roots: Sequence[str]) -> None:
     then()
 
 
-async def _nothing() -> None: ...
+async def _do_nothing() -> None: ...
 
 
 async def _is_watched(roots: Sequence[str]) -> bool:
@@ -57,7 +57,7 @@ class SessionWork:
         *,
         at_edge: Callable[[Callable[[], None], Sequence[str]], Awaitable[None]] = _now,
         until_watched: Callable[[Sequence[str]], Awaitable[bool]] = _is_watched,
-        flush: Callable[[], Awaitable[object]] = _nothing,
+        flush: Callable[[], Awaitable[object]] = _do_nothing,
     ) -> None:
         """Args: until_watched: waits briefly for the recording of folders to begin; returns whether it has.
 
@@ -83,7 +83,7 @@ class SessionWork:
             self._unrecorded[session_id] = False
         return is_new
 
-    async def begin_turn(self, session: WorkingSession, host_id: str | None, title: str | None) -> Turn:
+    async def begin_turn(self, session: WorkingSession, host_id: str | None, title: str | None) -> TurnRecord:
         """Begin a turn, unless the open one has this id.
 
         Args: host_id: the host's id for the turn. title: its prompt; None for no title.
@@ -115,7 +115,7 @@ class SessionWork:
         host_id: str | None = None,
         is_background: bool = False,
         names_git: bool = False,
-    ) -> Command:
+    ) -> CommandRecord:
         """Begin a command once its folders are watched.
 
         Args: line: the command line (only its label is kept), or the label itself. names_git: whether the
@@ -124,7 +124,7 @@ class SessionWork:
         if not await self.until_watched(session.roots):
             self.note_unrecorded(session.session_id)
 
-        def begin() -> Command:
+        def begin() -> CommandRecord:
             turn = self.turns.newest(session.session_id)
             return self.windows.begin(
                 session.session_id,
@@ -138,7 +138,7 @@ class SessionWork:
 
         return await self._at_edge(begin, session.roots)
 
-    async def end_command(self, command_id: str) -> Command | None:
+    async def end_command(self, command_id: str) -> CommandRecord | None:
         """End a command by its own id; return None if it is unknown."""
         return await self._at_edge(
             lambda: self.windows.end_command(command_id), _roots_of(self.windows.get(command_id))
@@ -146,7 +146,7 @@ class SessionWork:
 
     async def end_command_of(
         self, session_id: SessionName, host_id: str | None, *, is_background: bool = False
-    ) -> Command | None:
+    ) -> CommandRecord | None:
         """End a command by the host's id, or else the session's newest; return None if none is open."""
         command = next((c for c in self.windows.open if c.session_id == session_id), None)
         return await self._at_edge(
@@ -159,7 +159,7 @@ class SessionWork:
             await self._at_edge(lambda: self.windows.end_all(session_id))
 
     @asynccontextmanager
-    async def running(self, session: WorkingSession, line: str) -> AsyncGenerator[Command]:
+    async def run_command(self, session: WorkingSession, line: str) -> AsyncGenerator[CommandRecord]:
         """Run the body as a command."""
         command = await self.begin_command(session, line)
         try:
@@ -177,7 +177,7 @@ class SessionWork:
         self.windows.end_all(session_id)
         self.turns.forget(session_id)
 
-    def disconnected(self, session_ids: list[SessionName]) -> None:
+    def disconnect(self, session_ids: list[SessionName]) -> None:
         """End the commands of sessions whose host is gone. What they wrote may not have been read yet: see R-BY-4."""
         for session_id in session_ids:
             self.windows.end_all(session_id)
@@ -189,5 +189,5 @@ class SessionWork:
         return result
 
 
-def _roots_of(command: Command | None) -> Sequence[str]:
+def _roots_of(command: CommandRecord | None) -> Sequence[str]:
     return () if command is None else command.roots

@@ -27,7 +27,7 @@ from fileops.model.history import AppliedEdit
 from fileops.model.internal_errors import PathMoved
 from fileops.model.record import ByPerson
 from fileops.model.requests import UndoRequest
-from fileops.model.results import UndoneFile, UndoResult
+from fileops.model.results import UndoFileOutcome, UndoResult
 from fileops.model.sessions import NO_SESSION
 from fileops.model.settings import Settings
 from fileops.ports import EventSink, FileSystem
@@ -35,7 +35,7 @@ from fileops.record.history import History, Look
 from fileops.service.carry_out import CarryOut, Made, NotDone, Pending, Work
 from fileops.service.commit import Committer, PlannedCommit
 from fileops.service.policy import Policy, question_about, question_about_set
-from fileops.service.restoration import Restoration, Undoer, planned_restoration, to_result, undone_file
+from fileops.service.restoration import Restoration, Undoer, plan_restoration, to_outcome, to_result
 from fileops.service.rewind.files import cancelled_of, steps_with_renames, tool_edits_of, undone_of
 from fileops.service.rewind.lineage import Lineages, follows_all
 from fileops.tracking.freshness import Freshness
@@ -80,14 +80,14 @@ class UndoPlanner(Struct, frozen=True, kw_only=True):
     def is_dry_run(self) -> bool:
         return self.request.dry_run
 
-    def held(self) -> AbstractContextManager[object]:
+    def hold(self) -> AbstractContextManager[object]:
         return nullcontext()
 
     def plan(self, policy: Policy, token: CancelToken) -> UndoWork:
         look = self.op.history.look()
         lineages = Lineages(look.store, follows_all)
         groups: dict[str, list[AppliedEdit]] = {}  # edits under all names of one file are grouped
-        for edit in self._chosen(look):
+        for edit in self._choose_edits(look):
             groups.setdefault(lineages.present_path_of_edit(edit), []).append(edit)
         files: list[Restoration] = []
         for path, edits in groups.items():
@@ -98,7 +98,7 @@ class UndoPlanner(Struct, frozen=True, kw_only=True):
                 raise NotDone(error=error, file_path=edits[0].file_path, n_files=len(groups)) from error
         return Work(files=tuple(files), known=None)
 
-    def waiting(self, work: UndoWork, policy: Policy) -> tuple[int, ...]:
+    def find_waiting(self, work: UndoWork, policy: Policy) -> tuple[int, ...]:
         """Return the next file to ask about, or all files of a set."""
         undecided = tuple(
             at
@@ -115,10 +115,10 @@ class UndoPlanner(Struct, frozen=True, kw_only=True):
             return _question(self.request, files[0], policy, token)
         return _set_question(self.request, files, policy, token)
 
-    def decided(self, pending: PendingUndo, decision: Decision, policy: Policy, token: CancelToken) -> UndoWork:
+    def decide(self, pending: PendingUndo, decision: Decision, policy: Policy, token: CancelToken) -> UndoWork:
         files, n_files = list(pending.work.files), len(pending.work.files)
         for at, file_decision in self._decisions(pending, decision).items():
-            files[at] = self._decided(files[at], file_decision, n_files=n_files)
+            files[at] = self._decide_file(files[at], file_decision, n_files=n_files)
         reasons = (*pending.work.reasons, *filter(None, [reason_of(decision)]))
         return replace(pending.work, files=tuple(files), reasons=reasons)
 
@@ -154,10 +154,10 @@ class UndoPlanner(Struct, frozen=True, kw_only=True):
             return _result(self.request, list(map(to_result, work.files)), needs_approval=needs_approval)
         dropped = [file.file_path for file in work.files if file.is_left_out]
         return _result(
-            self.request, [undone_file(each.file, each.commit) for each in made], dropped=dropped, reasons=work.reasons
+            self.request, [to_outcome(each.file, each.commit) for each in made], dropped=dropped, reasons=work.reasons
         )
 
-    def failed(self, failure: NotDone) -> UndoResult:
+    def answer_failure(self, failure: NotDone) -> UndoResult:
         path, work = failure.file_path, cast("UndoWork | None", failure.work)
         left = [file for file in (work.files if work is not None else ()) if file.file_path in failure.left]
         note = outputs.undo_failure_note(path, failure.left) if path is not None and failure.n_files > 1 else ""
@@ -184,7 +184,7 @@ class UndoPlanner(Struct, frozen=True, kw_only=True):
             decisions[at] = None if is_left_out else decision_about(decided, file.plan)
         return decisions
 
-    def _decided(self, asked: Restoration, decision: Decision | None, *, n_files: int) -> Restoration:
+    def _decide_file(self, asked: Restoration, decision: Decision | None, *, n_files: int) -> Restoration:
         """Raises: NotDone."""
         if decision is None:
             return replace(asked, is_decided=True, is_left_out=True)
@@ -208,7 +208,7 @@ class UndoPlanner(Struct, frozen=True, kw_only=True):
 
     # --- which edits -------------------------------------------------------------------------------------------
 
-    def _chosen(self, look: Look) -> Sequence[AppliedEdit]:
+    def _choose_edits(self, look: Look) -> Sequence[AppliedEdit]:
         """Return the edits to undo, newest first. Raises: UndoConflict."""
         if self.request.edit_id is not None:
             edit = look.edit(self.request.edit_id)
@@ -257,7 +257,7 @@ class UndoPlanner(Struct, frozen=True, kw_only=True):
             raise BinaryFile
         present = snapshot.data if snapshot.exists else None
         undone = undo_in_file(look, path, edits, present)
-        change = planned_restoration(snapshot, undone, file_path=given, limits=self.op.settings.limits)
+        change = plan_restoration(snapshot, undone, file_path=given, limits=self.op.settings.limits)
         old_path = _old_path(path, edits)
         plan = change.plan
         if old_path is not None:
@@ -337,7 +337,7 @@ def _set_question(
         question = _question(request, file, policy, token)
         if file.removes:
             question = replace(question, change=replace(question.change, operation="delete"))
-        is_protected = any(policy.is_protected(snapshot) for snapshot in _concerned(file))
+        is_protected = any(policy.is_protected(snapshot) for snapshot in _snapshots_to_check(file))
         questions.append(
             replace(question, new_path=file.new_path, new_canonical_path=file.new_path, is_protected=is_protected)
         )
@@ -346,11 +346,11 @@ def _set_question(
 
 def _needs_decision(file: Restoration, policy: Policy) -> bool:
     """Raises: NotPermitted."""
-    needs = [policy.needs_decision(snapshot) for snapshot in _concerned(file)]  # each may raise
+    needs = [policy.needs_decision(snapshot) for snapshot in _snapshots_to_check(file)]  # each may raise
     return any(needs)
 
 
-def _concerned(file: Restoration) -> tuple[Snapshot, ...]:
+def _snapshots_to_check(file: Restoration) -> tuple[Snapshot, ...]:
     """Return the snapshots that a policy has to check: a file gets an old name back, which may be protected."""
     snapshot = file.plan.snapshot
     if file.new_path is None:
@@ -360,7 +360,7 @@ def _concerned(file: Restoration) -> tuple[Snapshot, ...]:
 
 def _result(
     request: UndoRequest,
-    files: Sequence[UndoneFile],
+    files: Sequence[UndoFileOutcome],
     *,
     dropped: Sequence[str] = (),
     reasons: Sequence[str] = (),

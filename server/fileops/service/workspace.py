@@ -23,7 +23,7 @@ from fileops.service.activity import ActivityLog
 from fileops.service.answers.syntax import SyntaxChecker
 from fileops.service.client.unreadable import RuleBook
 from fileops.service.commit import Committer
-from fileops.service.companion.overwritten import merged_over
+from fileops.service.companion.overwritten import merge_over
 from fileops.service.diagnosis import Diagnosis
 from fileops.service.edit_history import EditHistory
 from fileops.service.hub.modes import SessionModes
@@ -122,7 +122,7 @@ class Workspace:
     def _note_overwritten(self, commit: Commit, content: bytes) -> str | None:
         """Keep an agent's fresh lines over which an older text was written, and tell its session of them."""
         path = commit.before.path
-        merged = merged_over(commit, content)
+        merged = merge_over(commit, content)
         loss = self.losses.note(
             path,
             base=commit.before.data,

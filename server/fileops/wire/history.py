@@ -8,7 +8,7 @@ import msgspec
 from fileops.core.presentation.failures import failure_message
 from fileops.model.history import AppliedEdit
 from fileops.model.requests import HistoryRequest, UndoRequest
-from fileops.model.results import UndoneFile, UndoResult
+from fileops.model.results import UndoFileOutcome, UndoResult
 from fileops.model.sessions import SessionName
 from fileops.rpc.decode import InvalidParams
 from fileops.wire import types as wire
@@ -80,7 +80,7 @@ def undo_result(outcome: UndoResult) -> wire.ToolResult:
     return tool_result(outcome.output, None, whole, details)
 
 
-def _file_undo(file: UndoneFile, ui_extra: wire.UiExtra) -> "UndoneFileDetails":
+def _file_undo(file: UndoFileOutcome, ui_extra: wire.UiExtra) -> "UndoneFileDetails":
     return {
         "file_path": file.file_path,
         "undone": [] if file.modified_by_user else list(file.edit_ids),

@@ -25,7 +25,7 @@ from fileops.wire.turns import Turn
 from fileops.wire.types import Params
 
 if TYPE_CHECKING:
-    from fileops.model.rewind import RewoundFile
+    from fileops.model.rewind import RewindFileOutcome
     from fileops.wire.details import RewindDetails
     from fileops.wire.details import RewoundFile as FileDetails
 
@@ -343,7 +343,7 @@ def _whole(files: "list[FileDetails]") -> wire.UiExtra | None:
     return msgspec.structs.replace(files[0]["ui_extra"], diff="".join(file["ui_extra"].diff for file in files))
 
 
-def _file(file: "RewoundFile") -> "FileDetails":
+def _file(file: "RewindFileOutcome") -> "FileDetails":
     return {
         "file_path": file.file_path,
         "outcome": file.outcome,

@@ -3,7 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
-from fileops.model.record import OUTSIDE, ByCommand, ByPerson, BySession, Command, unsure
+from fileops.model.record import OUTSIDE, ByCommand, ByPerson, BySession, CommandRecord, unsure
 from fileops.model.sessions import SessionName
 from fileops.record.attribution import Observation, Save, attribute
 
@@ -17,14 +17,14 @@ def command(
     *,
     is_background: bool = False,
     is_lost: bool = False,
-) -> Command:
-    return Command(
+) -> CommandRecord:
+    return CommandRecord(
         command_id=name, session_id=SessionName(session_id), label=f"{session_id[:-2]} · {name}", began=0.0,
         roots=("/p",), ended=ended, is_background=is_background, is_lost=is_lost,
     )  # fmt: skip
 
 
-def by(of: Command) -> ByCommand:
+def by(of: CommandRecord) -> ByCommand:
     return ByCommand(session_id=of.session_id, command_id=of.command_id, label=of.label)
 
 
@@ -32,7 +32,7 @@ SED, MAKE, OTHER = command("sed"), command("make"), command("fix", "claude:2")
 
 
 def change(
-    *commands: Command, before: str | None = "b", after: str | None = "a", typed_by: ByPerson | None = None
+    *commands: CommandRecord, before: str | None = "b", after: str | None = "a", typed_by: ByPerson | None = None
 ) -> Observation:
     return Observation(
         before_text=before, after_text=after, began=10.0, read=11.0, commands=commands, typed_by=typed_by

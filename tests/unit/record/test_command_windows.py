@@ -6,29 +6,31 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from fileops.model.record import Command
+from fileops.model.record import CommandRecord
 from fileops.model.sessions import SessionName
 from fileops.record.command_windows import LINGERING_S, MAX_OPEN, MAX_OPEN_S, REMEMBERED_S, CommandWindows, covers
 from support.clock import Clock
 
 
 @pytest.fixture
-def told() -> list[Command]:
+def told() -> list[CommandRecord]:
     return []
 
 
 @pytest.fixture
-def windows(clock: Clock, told: list[Command]) -> CommandWindows:
+def windows(clock: Clock, told: list[CommandRecord]) -> CommandWindows:
     windows = CommandWindows(clock, clock)
     windows.on_change = told.append
     return windows
 
 
-def begin(windows: CommandWindows, session_id: str = "codex:1", host_id: str | None = None) -> Command:
+def begin(windows: CommandWindows, session_id: str = "codex:1", host_id: str | None = None) -> CommandRecord:
     return windows.begin(SessionName(session_id), "Codex · make", ["/p"], host_id=host_id)
 
 
-def test_command_is_open_from_its_begin_to_its_end(windows: CommandWindows, clock: Clock, told: list[Command]) -> None:
+def test_command_is_open_from_its_begin_to_its_end(
+    windows: CommandWindows, clock: Clock, told: list[CommandRecord]
+) -> None:
     command = begin(windows, host_id="call-1")
     assert windows.open == (command,)
     clock.now = 1005
@@ -84,7 +86,9 @@ def test_begin_that_is_repeated_is_the_same_command_until_it_has_ended(windows: 
     assert begin(windows, host_id="1").command_id != command.command_id
 
 
-def test_end_of_all_ends_the_commands_of_this_session_as_lost(windows: CommandWindows, told: list[Command]) -> None:
+def test_end_of_all_ends_the_commands_of_this_session_as_lost(
+    windows: CommandWindows, told: list[CommandRecord]
+) -> None:
     begin(windows)
     other = begin(windows, "gemini:1")
     told.clear()
@@ -94,7 +98,7 @@ def test_end_of_all_ends_the_commands_of_this_session_as_lost(windows: CommandWi
 
 
 def test_command_without_an_end_ends_after_two_hours(
-    windows: CommandWindows, clock: Clock, told: list[Command]
+    windows: CommandWindows, clock: Clock, told: list[CommandRecord]
 ) -> None:
     begin(windows)
     clock.now += MAX_OPEN_S - 1
@@ -153,7 +157,7 @@ def test_command_covers_no_project_below_its_folder(tmp_path: Path) -> None:
     home = os.path.expanduser("~")
 
     def covered(root: object, project: object) -> bool:
-        command = Command(
+        command = CommandRecord(
             command_id="c-1", session_id=SessionName("bot"), label="bot", began=0, roots=(str(root),), turn_id=None
         )
         return covers(command, f"{project}/file", str(project))

@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from fileops.model.digest import content_digest
-from fileops.model.record import OUTSIDE, ByCommand, ByPerson, Command, Entry, Known, LogQuery, unsure
+from fileops.model.record import OUTSIDE, ByCommand, ByPerson, CommandRecord, Entry, Known, LogQuery, unsure
 from fileops.model.sessions import SessionName
 from fileops.record.attribution import SETTLE_S, Save
 from fileops.record.command_windows import CommandWindows
@@ -16,7 +16,7 @@ from fileops.record.store import RecordStore
 from fileops.record.turns import TurnRegistry
 
 AT = 1000.0
-MAKE = Command(
+MAKE = CommandRecord(
     command_id="c-1", session_id=SessionName("bot"), label="bot · make", began=AT - 1, roots=("/p",), turn_id="t-1"
 )
 BY_MAKE = ByCommand(session_id=MAKE.session_id, command_id=MAKE.command_id, label=MAKE.label)
@@ -32,7 +32,13 @@ def known(content: str | None, inode: int = 1, mtime_ns: int = 1) -> Known | Non
 
 
 def observed(
-    path: str, before: str | None, after: str | None, at: float, *commands: Command, inode: int = 1, mtime_ns: int = 1
+    path: str,
+    before: str | None,
+    after: str | None,
+    at: float,
+    *commands: CommandRecord,
+    inode: int = 1,
+    mtime_ns: int = 1,
 ) -> Observed:
     def data(content: str | None) -> bytes | None:
         return None if content is None else content.encode()
@@ -66,7 +72,7 @@ def outline(changes: list[Observed]) -> list[tuple[str, str, bool]]:
     ids=["outside at once", "outside later", "one command"],
 )
 def test_changes_of_one_file_are_one_entry_within_the_limit_of_their_writer(
-    pause: float, commands: tuple[Command, ...], n_entries: int
+    pause: float, commands: tuple[CommandRecord, ...], n_entries: int
 ) -> None:
     changes = [
         observed("/p/a", "old", "new", AT, *commands),
@@ -276,7 +282,7 @@ def test_new_file_of_a_command_with_the_text_of_a_save_may_be_the_saved_one(
 
 
 @pytest.mark.parametrize("commands", [(), (MAKE,)], ids=["no command", "command"])
-def test_save_in_the_middle_of_which_a_command_may_have_written_is_unsure(commands: tuple[Command, ...]) -> None:
+def test_save_in_the_middle_of_which_a_command_may_have_written_is_unsure(commands: tuple[CommandRecord, ...]) -> None:
     """R-BY-1. The command wrote the file too, then renamed it, and copied it back: that is not the save's second half.
 
     Nothing tells it from a save by rename that was read in the middle of it.
@@ -310,7 +316,7 @@ def test_save_that_is_reported_after_a_later_change_was_read_is_the_persons() ->
     """R-BY-1: two commands write beside it, and the recorder reads both changes before the editor's message."""
     store = RecordStore(None)
     writer = EntryWriter(store, CommandWindows(), TurnRegistry(), lambda _entries: None)
-    other = Command(
+    other = CommandRecord(
         command_id="c-2", session_id=SessionName("cat"), label="cat · make", began=AT - 1, roots=("/p",), turn_id=None
     )
     by_other = ByCommand(session_id=other.session_id, command_id=other.command_id, label=other.label)

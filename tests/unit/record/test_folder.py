@@ -12,7 +12,7 @@ import pytest
 
 from fileops.model.record import Known
 from fileops.record import git
-from fileops.record.folder import RecordedFolder, ask_git
+from fileops.record.folder import FolderRecording, ask_git
 from fileops.record.recorder import recorded_root
 
 GIT = ("git", "-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false")
@@ -42,14 +42,14 @@ def committed(root: Path, **files: bytes) -> None:
     run(root, "commit", "-q", "-m", "one")
 
 
-def started(root: Path) -> RecordedFolder:
-    folder = RecordedFolder(str(root), ask_git(str(root)), None)
+def started(root: Path) -> FolderRecording:
+    folder = FolderRecording(str(root), ask_git(str(root)), None)
     for _ in folder.start({}, lambda _path: None, is_resumed=False):
         pass
     return folder
 
 
-def before(folder: RecordedFolder, path: Path) -> bytes | None:
+def before(folder: FolderRecording, path: Path) -> bytes | None:
     """The content that the first change of a file would have before, as far as git has it."""
     known = folder.files[str(path)]
     if known.oid is None or folder.repository is None:
@@ -57,7 +57,7 @@ def before(folder: RecordedFolder, path: Path) -> bytes | None:
     return git.read_blobs(folder.repository, {known.oid: known.size_bytes}).get(known.oid)
 
 
-def copied(folder: RecordedFolder) -> dict[str, bytes | None]:
+def copied(folder: FolderRecording) -> dict[str, bytes | None]:
     found: dict[str, bytes | None] = {}
     while (item := folder.copy_next()) is not None:
         found[os.path.basename(item[0])] = item[1].data
@@ -187,7 +187,7 @@ def test_files_known_from_before_are_compared_by_their_stamps(root: Path) -> Non
     (root / "new.py").write_bytes(b"new\n")
     gone = str(root / "gone.py")
     touched: list[str] = []
-    folder = RecordedFolder(str(root), ask_git(str(root)), None)
+    folder = FolderRecording(str(root), ask_git(str(root)), None)
     for _ in folder.start({**earlier, gone: Known(content="kept", digest=b"1")}, touched.append, is_resumed=True):
         pass
     assert sorted(map(os.path.basename, touched)) == ["b.py", "gone.py", "new.py"]
@@ -202,7 +202,7 @@ def test_change_that_leaves_size_and_time_is_found_by_the_time_of_the_change(roo
     (root / "a.py").write_bytes(b"a = 2\n")
     os.utime(root / "a.py", (OLD_S, OLD_S))
     touched: list[str] = []
-    folder = RecordedFolder(str(root), ask_git(str(root)), None)
+    folder = FolderRecording(str(root), ask_git(str(root)), None)
     for _ in folder.start(known, touched.append, is_resumed=is_resumed):
         pass
     assert touched == ([str(root / "a.py")] if is_resumed else [])

@@ -16,7 +16,7 @@ import pytest
 
 from fileops.platform.programs import find_program
 from fileops.record import git, git_process
-from fileops.record.folder import Edge, RecordedFolder, ask_git
+from fileops.record.folder import Edge, FolderRecording, ask_git
 from fileops.record.ignored import IgnoreRules
 
 GIT = ("git", "-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false")
@@ -265,7 +265,7 @@ def test_repository_that_turns_hostile_is_not_asked_what_is_committed(tmp_path: 
 def record_and_change(it: Hostile) -> None:
     """All that the recorder asks git, and reads of the rules, for a folder that changes."""
     root = str(it.root)
-    folder = RecordedFolder(root, ask_git(root), None)
+    folder = FolderRecording(root, ask_git(root), None)
     for _ in folder.start({}, lambda _path: None, is_resumed=False):
         pass
     while folder.copy_next() is not None:

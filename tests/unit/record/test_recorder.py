@@ -17,7 +17,7 @@ from fileops.record.command_windows import CommandWindows
 from fileops.record.recorder import Recorder, TypedDocument
 from fileops.record.store import RecordStore
 from fileops.record.turns import TurnRegistry
-from fileops.service.restoration import planned_restoration
+from fileops.service.restoration import plan_restoration
 from fileops.watch.factory import FolderStreams
 from support.abilities import needs_inotify
 from support.commits import commit_of
@@ -51,7 +51,7 @@ async def test_commit_that_was_listed_before_it_was_noted_is_the_sessions_alone(
     wait_until(lambda: [status.state for status in recorder.status()] == ["limited"])
     found = missing_snapshot(path) if before is None else snapshot_of(before, path)
     made = Undone(content=after.data, splices=(), edit_ids=())
-    plan = planned_restoration(found, made, file_path=path, limits=Limits()).plan
+    plan = plan_restoration(found, made, file_path=path, limits=Limits()).plan
     committed = Committed(snapshot=after, report=CommitReport(method="swap", durability="synced"))
     recorder.end_commit(commit_of(plan, committed, "e-1", time=time.time()))
     await recorder.drain()

@@ -23,13 +23,13 @@ from fileops.model.record import (
     ByCommand,
     ByPerson,
     BySession,
-    Command,
+    CommandRecord,
     Contents,
     Entry,
     FileVersion,
     Known,
     LogQuery,
-    Turn,
+    TurnRecord,
     is_by_agent,
     unsure,
 )
@@ -196,7 +196,7 @@ def test_failed_transaction_leaves_nothing(store: RecordStore) -> None:
 def test_turns_are_counted_and_listed_newest_first(store: RecordStore) -> None:
     for number in (1, 2, 3):
         store.put_turn(
-            Turn(turn_id=f"t-{number}", session_id=SessionName(f"s-{number}"), label="s", began=float(number))
+            TurnRecord(turn_id=f"t-{number}", session_id=SessionName(f"s-{number}"), label="s", began=float(number))
         )
     added(store, 1, turn_id="t-1", path="/p/a")
     added(store, 2, turn_id="t-1", path="/p/a", undone_by="e-9")
@@ -214,7 +214,7 @@ def test_turns_are_counted_and_listed_newest_first(store: RecordStore) -> None:
 
 
 def test_commands_are_replaced(store: RecordStore) -> None:
-    command = Command(command_id="c-1", session_id=SessionName("s"), label="s · make", began=1.0, roots=("/p",))
+    command = CommandRecord(command_id="c-1", session_id=SessionName("s"), label="s · make", began=1.0, roots=("/p",))
     store.put_command(command)
     ended = replace(command, ended=2.0)
     store.put_command(ended)
@@ -224,7 +224,7 @@ def test_commands_are_replaced(store: RecordStore) -> None:
 def test_beginning_of_an_id_is_enough_if_it_is_unique(store: RecordStore) -> None:
     added(store, 1, rewind_id="w-1")
     added(store, 2, rewind_id="w-1")
-    store.put_turn(Turn(turn_id="t-12", session_id=SessionName("s"), label="s", began=1.0))
+    store.put_turn(TurnRecord(turn_id="t-12", session_id=SessionName("s"), label="s", began=1.0))
     assert [store.whole_id(given) for given in ("e-0001", "t", "w-")] == ["e-0001", "t-12", "w-1"]
     for given, n_found in (("e-", 2), ("x", 0), ("", 0)):
         with pytest.raises(UnknownId) as failure:
@@ -334,8 +334,12 @@ def test_forgotten_folder_leaves_no_byte_of_its_contents(store: RecordStore) -> 
 
 def test_turns_and_commands_of_forgotten_entries_are_forgotten_with_them(store: RecordStore) -> None:
     for n in range(1, 4):
-        store.put_turn(Turn(turn_id=f"t-{n}", session_id=AGENT.session_id, label="claude", began=n, title="secret"))
-        store.put_command(Command(command_id=f"c-{n}", session_id=AGENT.session_id, label="sh", began=n, roots=()))
+        store.put_turn(
+            TurnRecord(turn_id=f"t-{n}", session_id=AGENT.session_id, label="claude", began=n, title="secret")
+        )
+        store.put_command(
+            CommandRecord(command_id=f"c-{n}", session_id=AGENT.session_id, label="sh", began=n, roots=())
+        )
     added(store, 1, turn_id="t-1", command_id="c-1", path="/p/a/1")
     added(store, 2, turn_id="t-2", command_id="c-2", path="/p/a/2")
     added(store, 3, turn_id="t-2", command_id="c-2", path="/p/b/3")
@@ -383,7 +387,7 @@ def _fill(folder: str) -> int:
                 before, after = f"{number}\n".encode() * 40, f"{number + 1}\n".encode() * 40
                 store.append(entry_of(number, before, after, path=f"/p/{number % 50}.py"), Contents(before, after))
                 turn_id, at = f"t-{number}", float(number)
-                store.put_turn(Turn(turn_id=turn_id, session_id=AGENT.session_id, label="claude-code", began=at))
+                store.put_turn(TurnRecord(turn_id=turn_id, session_id=AGENT.session_id, label="claude-code", began=at))
             store.begin_folder("/p", 0.0)
             store.set_known("/p", [(f"/p/{number}.py", Known(content="kept")) for number in range(100)])
         store.sync()

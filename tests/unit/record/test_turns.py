@@ -3,7 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
-from fileops.model.record import Turn
+from fileops.model.record import TurnRecord
 from fileops.model.sessions import SessionName
 from fileops.record.turns import PAUSE_S, TurnRegistry
 from support.clock import Clock
@@ -12,18 +12,18 @@ A, LABEL = "codex:1", "Codex"
 
 
 @pytest.fixture
-def told() -> list[Turn]:
+def told() -> list[TurnRecord]:
     return []
 
 
 @pytest.fixture
-def turns(clock: Clock, told: list[Turn]) -> TurnRegistry:
+def turns(clock: Clock, told: list[TurnRecord]) -> TurnRegistry:
     turns = TurnRegistry(clock)
     turns.on_change = told.append
     return turns
 
 
-def test_turn_ends_with_the_next_one(turns: TurnRegistry, clock: Clock, told: list[Turn]) -> None:
+def test_turn_ends_with_the_next_one(turns: TurnRegistry, clock: Clock, told: list[TurnRecord]) -> None:
     first = turns.begin(SessionName(A), LABEL, host_id="p1", title="fix it")
     clock.now = 1010
     second = turns.begin(SessionName(A), LABEL, host_id="p2")
@@ -31,7 +31,7 @@ def test_turn_ends_with_the_next_one(turns: TurnRegistry, clock: Clock, told: li
     assert (first.title, second.began, second.ended) == ("fix it", 1010.0, None)
 
 
-def test_turn_of_the_same_id_is_repeated_only_while_it_is_open(turns: TurnRegistry, told: list[Turn]) -> None:
+def test_turn_of_the_same_id_is_repeated_only_while_it_is_open(turns: TurnRegistry, told: list[TurnRecord]) -> None:
     turn = turns.begin(SessionName(A), LABEL, host_id="p1")
     assert turns.begin(SessionName(A), LABEL, host_id="p1") is turn
     assert told == [turn]
@@ -43,7 +43,9 @@ def test_turns_without_an_id_are_never_repeated(turns: TurnRegistry) -> None:
     assert turns.begin(SessionName(A), LABEL).turn_id != turns.begin(SessionName(A), LABEL).turn_id
 
 
-def test_session_that_names_no_turns_is_divided_by_pauses(turns: TurnRegistry, clock: Clock, told: list[Turn]) -> None:
+def test_session_that_names_no_turns_is_divided_by_pauses(
+    turns: TurnRegistry, clock: Clock, told: list[TurnRecord]
+) -> None:
     first = turns.of_entry(SessionName(A), LABEL)
     for _ in range(3):
         clock.now += PAUSE_S - 1
@@ -84,16 +86,16 @@ def test_open_turns_are_those_of_all_sessions_in_the_folder(turns: TurnRegistry,
     assert turns.open_during("/p/a", 900, 999) == ()
 
 
-def test_session_that_has_ended_begins_a_new_turn(turns: TurnRegistry, told: list[Turn]) -> None:
+def test_session_that_has_ended_begins_a_new_turn(turns: TurnRegistry, told: list[TurnRecord]) -> None:
     turn = turns.begin(SessionName(A), LABEL)
     turns.forget(SessionName(A))
     assert told[-1] == replace(turn, ended=1000.0)
     assert turns.of_entry(SessionName(A), LABEL).turn_id != turn.turn_id
 
 
-def test_turns_of_an_earlier_daemon_go_on(turns: TurnRegistry, told: list[Turn]) -> None:
-    newest = Turn(turn_id="t-2", session_id=SessionName(A), label=LABEL, began=500.0, title="fix", host_id="p2")
-    older = Turn(turn_id="t-1", session_id=SessionName(A), label=LABEL, began=400.0, ended=450.0, host_id="p1")
+def test_turns_of_an_earlier_daemon_go_on(turns: TurnRegistry, told: list[TurnRecord]) -> None:
+    newest = TurnRecord(turn_id="t-2", session_id=SessionName(A), label=LABEL, began=500.0, title="fix", host_id="p2")
+    older = TurnRecord(turn_id="t-1", session_id=SessionName(A), label=LABEL, began=400.0, ended=450.0, host_id="p1")
     turns.resume([newest, older])
     assert told == [replace(newest, ended=500.0)]
     assert turns.of_entry(SessionName(A), LABEL).turn_id == "t-2"

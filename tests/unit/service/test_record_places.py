@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator
 import pytest
 
 from fileops.model.errors import FileOpsError, UnknownTarget
-from fileops.model.record import Command, Turn
+from fileops.model.record import CommandRecord, TurnRecord
 from fileops.model.rewind import KeepRequest, UnkeptFile, UnkeptResult
 from fileops.model.sessions import SessionName
 from support.recording import AGENT, COMMAND, OTHER, PERSON, Recording
@@ -173,9 +173,9 @@ async def test_unkept_change_keeps_its_id_when_lines_above_it_change(recording: 
 
 
 async def test_item_of_a_unique_beginning_is_found(recording: Recording) -> None:
-    recording.store.put_turn(Turn(turn_id="t-1", session_id=SessionName("agent"), label="Agent", began=1.0))
+    recording.store.put_turn(TurnRecord(turn_id="t-1", session_id=SessionName("agent"), label="Agent", began=1.0))
     recording.store.put_command(
-        Command(command_id="c-1", session_id=SessionName("agent"), label="Agent · make", began=1.0, roots=("/w",))
+        CommandRecord(command_id="c-1", session_id=SessionName("agent"), label="Agent · make", began=1.0, roots=("/w",))
     )
     entry_id = recording.write(A, MINE, COMMAND, "t-1")
     service = recording.bench.service.history

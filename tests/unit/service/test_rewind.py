@@ -16,7 +16,7 @@ from fileops.model.record import (
     ByPerson,
     BySession,
     Contents,
-    Turn,
+    TurnRecord,
     unsure,
 )
 from fileops.model.requests import HistoryRequest
@@ -46,7 +46,7 @@ def _changed(content: bytes, old: bytes, new: bytes) -> bytes:
 
 async def test_rewind_of_turn_undoes_its_part_of_all_files(recording: Recording) -> None:
     """R-REW-1, R-REW-2, R-REW-3."""
-    recording.store.put_turn(Turn(turn_id="t-1", session_id=SessionName("agent"), label="Agent", began=1.0))
+    recording.store.put_turn(TurnRecord(turn_id="t-1", session_id=SessionName("agent"), label="Agent", began=1.0))
     recording.write(A, _changed(OLD, b"two", b"2"), AGENT, "t-1")
     recording.write(B, _changed(OLD, b"four", b"4"), COMMAND, "t-1")
     recording.write("/w/new", b"new\n", COMMAND, "t-1")
@@ -113,7 +113,7 @@ async def test_rewind_does_not_bring_back_what_was_undone_redone_and_undone_agai
 
 async def test_undos_of_a_creation_and_of_the_rename_after_it_leave_no_file(recording: Recording) -> None:
     for n in (1, 2):
-        recording.store.put_turn(Turn(turn_id=f"t-{n}", session_id=SessionName("agent"), label="Agent", began=n))
+        recording.store.put_turn(TurnRecord(turn_id=f"t-{n}", session_id=SessionName("agent"), label="Agent", began=n))
     recording.write("/w/new", b"one\n", AGENT, "t-1")
     recording.rename("/w/new", NEW, AGENT, "t-2")
     recording.write(NEW, b"one\nmore\n", AGENT, "t-2")
@@ -181,7 +181,7 @@ async def test_rewind_is_refused_while_the_record_still_reads_what_was_written(*
     """A command may have written thousands of files: an undo of those that have entries would not be all of it."""
     busy, may_go_on = threading.Event(), threading.Event()
 
-    def wait(_turn: Turn) -> None:
+    def wait(_turn: TurnRecord) -> None:
         busy.set()
         may_go_on.wait()
 
@@ -220,7 +220,9 @@ async def test_rewind_of_some_paths_leaves_the_others(recording: Recording) -> N
 async def test_rewind_since_a_turn_undoes_later_turns_too(recording: Recording) -> None:
     content = OLD
     for n, word in enumerate((b"one", b"three", b"five")):
-        recording.store.put_turn(Turn(turn_id=f"t-{n}", session_id=SessionName("agent"), label="Agent", began=float(n)))
+        recording.store.put_turn(
+            TurnRecord(turn_id=f"t-{n}", session_id=SessionName("agent"), label="Agent", began=float(n))
+        )
         content = _changed(content, word, word.upper())
         recording.write(A, content, AGENT, f"t-{n}")
     await recording.rewind("since_turn", "t-1")
@@ -412,7 +414,9 @@ async def test_rewind_of_text_that_is_gone_undoes_without_writing(recording: Rec
 async def test_undo_tool_with_turn_undoes_tools_and_commands_of_the_newest_turn(recording: Recording) -> None:
     """R-REW-8."""
     for turn_id, began in (("t-1", 1.0), ("t-2", 2.0)):
-        recording.store.put_turn(Turn(turn_id=turn_id, session_id=SessionName("agent"), label="Agent", began=began))
+        recording.store.put_turn(
+            TurnRecord(turn_id=turn_id, session_id=SessionName("agent"), label="Agent", began=began)
+        )
     recording.write(A, _changed(OLD, b"two", b"2"), AGENT, "t-1")
     recording.write(B, _changed(OLD, b"two", b"2"), AGENT, "t-2")
     recording.write("/w/new", b"made\n", COMMAND, "t-2")
@@ -488,7 +492,7 @@ NEW, NEWER = "/w/new", "/w/newer"
 async def test_rewind_follows_a_file_that_was_renamed_since(recording: Recording, by: By) -> None:
     """R-REW-3. A rename by the agent is one of a later turn, which is not undone."""
     for n in (1, 2):
-        turn = Turn(turn_id=f"t-{n}", session_id=SessionName("agent"), label="Agent", began=n)
+        turn = TurnRecord(turn_id=f"t-{n}", session_id=SessionName("agent"), label="Agent", began=n)
         recording.store.put_turn(turn)
     entry_id = recording.write(A, _changed(OLD, b"two", b"2"), AGENT, "t-1")
     recording.rename(A, NEW, by)
@@ -584,7 +588,7 @@ async def test_rewind_follows_no_rename_of_an_earlier_file_of_the_name(recording
 async def test_rewind_of_a_rename_keeps_what_others_wrote_under_the_new_name(recording: Recording) -> None:
     """R-REW-3. The agent changed the file under both names, and its permission bits stay."""
     for n in (1, 2):
-        recording.store.put_turn(Turn(turn_id=f"t-{n}", session_id=SessionName("agent"), label="Agent", began=n))
+        recording.store.put_turn(TurnRecord(turn_id=f"t-{n}", session_id=SessionName("agent"), label="Agent", began=n))
     recording.bench.disk.chmod(A, 0o640)
     earlier = recording.write(A, _changed(OLD, b"one", b"1"), AGENT, "t-1")
     recording.write(A, _changed(recording.bench.on_disk(A) or b"", b"two", b"2"), AGENT, "t-2")

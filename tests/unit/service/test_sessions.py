@@ -34,7 +34,7 @@ async def test_read_that_ends_after_its_session_was_closed_is_not_recorded(
         await asyncio.to_thread(bench.disk.wait_until_waiting, 1)
         bench.service.close_session(SessionName("s"))
     assert (await reading).error is None
-    assert await bench.service.tracked(SessionName("s")) == ()
+    assert await bench.service.list_tracked(SessionName("s")) == ()
     assert bench.service.files.activity.files(SessionName("s")) == ()
     assert not any(isinstance(event, DidRead) for event in bench.events.events)
     assert isinstance((await bench.edit("/w/a.txt", "one", "1", "s")).error, NotRead)

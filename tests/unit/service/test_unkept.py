@@ -9,7 +9,7 @@ import pytest
 
 from fileops.core.merge.undo import MAX_COMPARED_BYTES
 from fileops.model.errors import TooManyFiles, UndoConflict, UnknownTarget
-from fileops.model.record import OUTSIDE, By, Turn, session_of, unsure
+from fileops.model.record import OUTSIDE, By, TurnRecord, session_of, unsure
 from fileops.model.rewind import KeepRequest, RewindRequest, RewindTarget, TargetKind, UnkeptFile, UnkeptResult
 from fileops.model.sessions import SessionName
 from fileops.service.rewind.unkept import MAX_FILES
@@ -40,7 +40,7 @@ async def _file(recording: Recording, path: str) -> UnkeptFile:
 
 
 def _turn(recording: Recording, turn_id: str, session_id: str = "agent", began: float = 1.0) -> None:
-    turn = Turn(
+    turn = TurnRecord(
         turn_id=turn_id, session_id=SessionName(session_id), label=session_id.title(), began=began, title="fix it"
     )
     recording.store.put_turn(turn)

@@ -32,7 +32,7 @@ _SHORT_TEXTS = ("text/plain", "text/markdown")
 _WHOLE_TEXTS = (*_SHORT_TEXTS, "text/latex", "application/json", "image/svg+xml", "text/html")  # the first one counts
 
 
-class _Lines(Struct, frozen=True):
+class _CellLines(Struct, frozen=True):
     """The lines of a cell, and their numbers among those of all sources: `end` < `start` if there are none."""
 
     cell: Cell
@@ -106,11 +106,11 @@ def lines_of_cells(notebook: Notebook) -> list[tuple[str, int, int]]:
     return [(lines.cell.name, lines.start, lines.end) for lines in _numbered_lines(notebook)]
 
 
-def _numbered_lines(notebook: Notebook) -> list[_Lines]:
+def _numbered_lines(notebook: Notebook) -> list[_CellLines]:
     texts = [_source_lines(cell) for cell in notebook.cells]
     ends = list(accumulate(map(len, texts)))
     return [
-        _Lines(cell, lines, end - len(lines) + 1, end)
+        _CellLines(cell, lines, end - len(lines) + 1, end)
         for cell, lines, end in zip(notebook.cells, texts, ends, strict=True)
     ]
 
@@ -119,7 +119,7 @@ def _source_lines(cell: Cell) -> list[str]:
     return [line.removesuffix("\r") for line in cell.source.split("\n")] if cell.source else []
 
 
-def _is_on_page(lines: _Lines, first: int, last: int, *, reaches_end: bool) -> bool:
+def _is_on_page(lines: _CellLines, first: int, last: int, *, reaches_end: bool) -> bool:
     """Return whether a line of the cell is shown; of one without lines, whether its place is between such lines."""
     if lines.texts:
         return lines.end >= first and lines.start <= last
@@ -148,7 +148,7 @@ def _execution_count(cell: Cell) -> int | None:
     return count if isinstance(count, int) and not isinstance(count, bool) else None
 
 
-def _cell_view(lines: _Lines) -> CellView:
+def _cell_view(lines: _CellLines) -> CellView:
     return CellView(
         cell_id=lines.cell.name,
         index=lines.cell.index,

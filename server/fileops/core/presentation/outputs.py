@@ -20,7 +20,7 @@ from fileops.model.changes import ChangeProblem, FileOutcome, Permissions
 from fileops.model.edits import Change, Edit, Plan, Rebased
 from fileops.model.errors import FileOpsError
 from fileops.model.notebooks import CellChange
-from fileops.model.results import UndoneFile
+from fileops.model.results import UndoFileOutcome
 from fileops.model.settings import OutputTexts
 
 REMINDER = (
@@ -292,7 +292,7 @@ def changes_text(files: Sequence[FileOutcome], dropped: Sequence[str], *, is_dry
     return with_user_change(output, by_user) if any(file.modified_by_user for file in files) else output
 
 
-def undone_set_text(files: Sequence[UndoneFile], dropped: Sequence[str]) -> str:
+def undone_set_text(files: Sequence[UndoFileOutcome], dropped: Sequence[str]) -> str:
     """Return the output of the undo of a change set. dropped: paths that the user left out."""
     lines = [f"Undid {format_count(len(files), 'change')} together:"]
     lines += [f"{index}. {_describe_undone(file)}" for index, file in enumerate(files, 1)]
@@ -302,7 +302,7 @@ def undone_set_text(files: Sequence[UndoneFile], dropped: Sequence[str]) -> str:
     return with_user_change(output, by_user) if any(file.modified_by_user for file in files) else output
 
 
-def _describe_undone(file: UndoneFile) -> str:
+def _describe_undone(file: UndoFileOutcome) -> str:
     match file.outcome:
         case "removed":
             return f"removed {file.file_path}"

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from fileops.core.presentation.phrases import format_count, lines_named
-from fileops.model.rewind import DecidedCount, LeftReason, RewindConflict, RewoundFile
+from fileops.model.rewind import DecidedCount, LeftReason, RewindConflict, RewindFileOutcome
 
 NOTHING_DECIDED = DecidedCount(0, 0)
 MAX_NAMED = 20  # files in one text
@@ -19,7 +19,7 @@ _LEFT: dict[LeftReason, str] = {
 
 
 def rewind_text(
-    files: Sequence[RewoundFile],
+    files: Sequence[RewindFileOutcome],
     conflicts: Sequence[RewindConflict],
     *,
     is_dry: bool,
@@ -56,7 +56,7 @@ def left_line(conflict: RewindConflict) -> str:
     return f"{conflict.file_path}{where}: {left} {verb} left{':' if conflict.message else ','} {why}{by}"
 
 
-def _outcome(file: RewoundFile) -> str:
+def _outcome(file: RewindFileOutcome) -> str:
     match file.outcome:
         case "unchanged":
             return "no longer present"

@@ -26,7 +26,7 @@ WhyLeft = Literal["replaced", "removed", "typed", "divided", "doubled", "glued",
 Fate = Literal["stays", "away", "goes", "returns", "lost"]
 
 
-class Cluster(Struct):
+class EventPlace(Struct):
     """What one event did at one place.
 
     spans: numbers in the vector. start, end: of the place in the present content, in bytes. why: None if it is undone.
@@ -61,8 +61,8 @@ class Undo:
         self._fmt = TextFormat(encoding=detect_format(data).encoding)
         self._texts = [texts.of(span) for span in vector]
         self._lent = {n: loans for n, span in enumerate(vector) if (loans := span.loans)}
-        self.clusters: list[Cluster] = []
-        self._cluster_of: dict[tuple[int, int], Cluster] = {}  # by event and number of the span
+        self.clusters: list[EventPlace] = []
+        self._cluster_of: dict[tuple[int, int], EventPlace] = {}  # by event and number of the span
         self._find_clusters()
         if leaves and before is None:
             moves = self._moves()
@@ -72,7 +72,7 @@ class Undo:
     # --- results -----------------------------------------------------------------------------------------------
 
     @property
-    def left(self) -> list[Cluster]:
+    def left(self) -> list[EventPlace]:
         return [cluster for cluster in self.clusters if cluster.why is not None]
 
     def content(self) -> bytes:
@@ -111,13 +111,13 @@ class Undo:
     # --- clusters ----------------------------------------------------------------------------------------------
 
     def _find_clusters(self) -> None:
-        newest: dict[int, Cluster] = {}  # of each event
+        newest: dict[int, EventPlace] = {}  # of each event
         newline, at = newline_of(self._fmt), 0
         for n, span in enumerate(self._spans):
             for event in sorted(span.events & self._chosen):
                 cluster = newest.get(event)
                 if cluster is None or self._has_line_between(event, cluster.spans[-1], n, newline):
-                    cluster = newest[event] = Cluster(event, [], at, at)
+                    cluster = newest[event] = EventPlace(event, [], at, at)
                     self.clusters.append(cluster)
                 cluster.spans.append(n)
                 cluster.end = max(cluster.end, at + span.n_bytes)
@@ -166,7 +166,7 @@ class Undo:
             cluster.why = why
         return bool(clusters)
 
-    def _leaves_more(self, moves: Sequence[Sequence[Cluster]]) -> bool:
+    def _leaves_more(self, moves: Sequence[Sequence[EventPlace]]) -> bool:
         """Ask all rules once. Returns whether one of them left a cluster."""
         fates = self._fates()
         is_new = self._leave_contested(fates)
@@ -354,9 +354,9 @@ class Undo:
     def _words(self, n: int) -> Iterator[bytes]:
         return (word for word in words_of(self._texts[n], self._fmt) if is_of_word(word, 0, self._fmt))
 
-    def _moves(self) -> list[list[Cluster]]:
+    def _moves(self) -> list[list[EventPlace]]:
         """Return the clusters that belong together, because one brings back just what the other takes away."""
-        returning, going = dict[bytes, list[Cluster]](), dict[bytes, list[Cluster]]()
+        returning, going = dict[bytes, list[EventPlace]](), dict[bytes, list[EventPlace]]()
         for n, (span, fate) in enumerate(zip(self._spans, self._fates(), strict=True)):
             if fate in {"goes", "returns"}:
                 clusters = [self._cluster_of[event, n] for event in sorted(span.events & self._chosen)]
@@ -374,8 +374,8 @@ class Undo:
 
 
 def _unique_pairs(
-    returning: Mapping[bytes, Sequence[Cluster]], going: Mapping[bytes, Sequence[Cluster]]
-) -> Iterator[list[Cluster]]:
+    returning: Mapping[bytes, Sequence[EventPlace]], going: Mapping[bytes, Sequence[EventPlace]]
+) -> Iterator[list[EventPlace]]:
     for text, clusters in returning.items():
         others = going.get(text, ())
         if len(clusters) == 1 == len(others) and clusters[0] is not others[0]:

@@ -111,7 +111,7 @@ class Suggester(Struct, frozen=True, kw_only=True):
         if not self.settings.shows_lines or request.dry_run or len(snapshot.data) > MAX_SHOWN_BYTES:
             return unshown
         room = MAX_SHOWN_CHARS if isinstance(error, NotRead) else MAX_SHOWN_CHARS_OF_CHANGED
-        shown = _shown(content, examined, self.settings.limits.max_line_chars, room)
+        shown = _show_places(content, examined, self.settings.limits.max_line_chars, room)
         if shown is None or snapshot.stamp is None:
             return unshown
         offered = (*_suggest_same_call(edits, examined), *suggestions.offered)
@@ -224,7 +224,7 @@ def _with_place_in_cell(error: NoMatch, steps: StepsInCell, check: Check) -> NoM
     return error
 
 
-def _shown(content: Text, examined: Examination, max_line_chars: int, max_chars: int) -> ShownLines | None:
+def _show_places(content: Text, examined: Examination, max_line_chars: int, max_chars: int) -> ShownLines | None:
     """Return the lines around all places of the edit; None if one is unknown, or there are too many."""
     if not examined.is_complete or not all(examined.ranges):
         return None

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from fileops.service.hub.sessions import SessionRecord
 
 
-def nothing() -> None: ...
+def do_nothing() -> None: ...
 
 
 def ignore(_sentence: str) -> None: ...
@@ -44,7 +44,7 @@ class ClientAdapters(Struct, frozen=True, kw_only=True):
     executor_at: ExecutorChoice | None = None
     image_detector: ImageDetector = ContentDetector()
     command_approver: CommandApprover | None = None
-    on_closed: Callable[[], None] = nothing
+    on_closed: Callable[[], None] = do_nothing
     warn: Callable[[str], None] = ignore  # shows the user a message; called on any thread
     names: SessionNames = SessionNames()
     all_sessions: "Callable[[], Sequence[SessionRecord]]" = tuple

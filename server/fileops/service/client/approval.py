@@ -52,7 +52,7 @@ class ClientApproval:
         return self._n_waiting
 
     @contextmanager
-    def counted_as_waiting(self) -> Generator[None]:
+    def count_as_waiting(self) -> Generator[None]:
         self._n_waiting += 1
         self.on_wait()
         try:
@@ -108,7 +108,7 @@ class ClientApproval:
         An agent's own folders do not count.
         """
         if self._client.routing is not None:
-            return self._client.routing.opened_at
+            return self._client.routing.find_roots
         return (lambda _path: None) if self._client.is_agent else None
 
     @property
@@ -120,7 +120,7 @@ class ClientApproval:
         """Wait until it is known where the client's folders lead, so that `policy` allows files inside them."""
         await self._folders.resolve_all()
 
-    def asking(self, full_name: SessionName | None, session: OpenSession) -> "Asking":
+    def begin_asking(self, full_name: SessionName | None, session: OpenSession) -> "Asking":
         """Return the asker for one request of this session; None: of the client's user, without a session."""
         return Asking(self, self._client.asker, full_name, session)
 
@@ -168,7 +168,7 @@ class Asking:
             return Once()
         if self._review is None:
             self._review = self._asker.open(self._full_name or question.session_id)
-        with exclude_wait(), self._approval.counted_as_waiting():
+        with exclude_wait(), self._approval.count_as_waiting():
             decision = await self._review.decide(question)
         self._approval.note_decision(decision, self._full_name, self._session)
         return decision

@@ -54,7 +54,7 @@ class WorkspaceFolders:
         await self.resolve_all()
         return tuple(dict.fromkeys(folder for folder in self._canonical.values() if folder is not None))
 
-    def unresolved_above(self, file_path: str) -> list[str]:
+    def find_unresolved(self, file_path: str) -> list[str]:
         """Return the unresolved folders that contain, or may contain under another name, this file."""
         unresolved = self._unresolved
         if not unresolved:  # almost always true, and every request asks
@@ -66,7 +66,7 @@ class WorkspaceFolders:
 
     async def resolve_above(self, file_path: str) -> None:
         """Resolve the folders that were opened before this request, which needs the same disk or host anyway."""
-        for folder in self.unresolved_above(file_path):
+        for folder in self.find_unresolved(file_path):
             if self._canonical.get(folder, "") is None:
                 await self._resolve(folder)
 

@@ -171,7 +171,7 @@ class ClientHistory:
             if query.before is not None and recorder.store.entry(query.before) is None:
                 raise RecordRefused(f"There is no entry {query.before}.")
             entries, more = self._visible(replace(query, path=path, folders=self._scope() if path is None else None))
-            return entries, self._compared(entries), more
+            return entries, self._compare_cells(entries), more
 
         return await self._read(look)
 
@@ -192,7 +192,7 @@ class ClientHistory:
                 return found[:wanted], more or len(found) > wanted
             query = replace(query, before=page[-1].entry_id)
 
-    def _compared(self, entries: Sequence[Entry]) -> dict[str, Compared]:
+    def _compare_cells(self, entries: Sequence[Entry]) -> dict[str, Compared]:
         """Return how the cells of notebooks differ by these entries, as far as MAX_COMPARED_BYTES of them suffice."""
         found, room = dict[str, Compared](), MAX_COMPARED_BYTES
         for entry in entries:
@@ -296,7 +296,7 @@ class ClientHistory:
         is_of_user = request.is_approved and by_session is None
         engine = self._undoer(self._workspace.fs if is_of_user else self._fs).of(request)
         step, is_rest_approved = engine.start, False
-        asking, waiting = self._approval.asking(by_session, session), tuple[int, ...]()
+        asking, waiting = self._approval.begin_asking(by_session, session), tuple[int, ...]()
         with ExitStack() as reviews:
             while True:
                 policy = self._approval.policy(by_session or NO_SESSION, session)
@@ -308,7 +308,7 @@ class ClientHistory:
                     break
                 if waiting not in {(), result.waiting}:  # each file has its own review, one after another
                     reviews.close()
-                    asking = self._approval.asking(by_session, session)
+                    asking = self._approval.begin_asking(by_session, session)
                 waiting = result.waiting
                 reviews.enter_context(asking)
                 decision = await asking.decide(result.question)
@@ -347,7 +347,7 @@ class ClientHistory:
         token, session = CancelToken(), self._workspace.sessions.get(by_session or NO_SESSION)
         engine = rewinder.of(request, by)
         step = engine.start
-        with self._approval.asking(by_session, session) as asking:
+        with self._approval.begin_asking(by_session, session) as asking:
             while True:
                 policy = self._approval.policy(by_session or NO_SESSION, session)
                 result = await self._workers.run_apart(token, partial(step, policy, token))
@@ -483,12 +483,12 @@ class ClientHistory:
             raise NotRecorded
         places = UnkeptPlaces(store, self._workspace.fs, self._client.version_of, self._places, self._committed_files())
 
-        def settled() -> T:
+        def work_when_settled() -> T:
             if not is_settled:
                 self._workspace.settle_record()
             return work(places)
 
-        return await self._workers.run_apart(CancelToken(), settled)
+        return await self._workers.run_apart(CancelToken(), work_when_settled)
 
     def _committed_files(self) -> "CommittedFiles | None":
         from fileops.service.rewind.committed import CommittedFiles

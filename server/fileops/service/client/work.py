@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from msgspec import Struct
 
-from fileops.model.record import Command, CountedTurn, LogQuery
+from fileops.model.record import CommandRecord, CountedTurn, LogQuery
 from fileops.model.review import SessionInfo
 from fileops.model.sessions import SessionName
 from fileops.service.hub.names import SessionNames
@@ -120,9 +120,9 @@ class ClientWork:
         return own[:limit]
 
     @asynccontextmanager
-    async def running(self, session_id: SessionName, line: str) -> AsyncGenerator[Command]:
+    async def run_command(self, session_id: SessionName, line: str) -> AsyncGenerator[CommandRecord]:
         """Run the body as a command of a session."""
-        async with self._work.running(await self._session(session_id), line) as command:
+        async with self._work.run_command(await self._session(session_id), line) as command:
             yield command
 
     async def _session(self, session_id: SessionName) -> WorkingSession:

@@ -58,20 +58,20 @@ def refusal(reason: str) -> Answer:
     return Answer(decision="deny", reason=reason)
 
 
-def joined(answers: list[Answer]) -> Answer:
+def join(answers: list[Answer]) -> Answer:
     """Return the answer to several calls at once. The first refusal counts, else the first question."""
     deciding = next((each for wanted in ("deny", "ask", "allow") for each in answers if each.decision == wanted), None)
     return Answer(
         decision=None if deciding is None else deciding.decision,
         reason="" if deciding is None else deciding.reason,
-        contexts=bounded(text for each in answers for text in each.contexts),
+        contexts=bound(text for each in answers for text in each.contexts),
         shown=next((each.shown for each in answers if each.shown is not None), None),
         person="\n".join(each.person for each in answers if each.person),
         corrected=next((each.corrected for each in answers if each.corrected is not None), None),
     )
 
 
-def bounded(texts: Iterable[str]) -> tuple[str, ...]:
+def bound(texts: Iterable[str]) -> tuple[str, ...]:
     """Return the texts that fit into one answer, in their order. At least one."""
     found: list[str] = []
     n_left = MAX_CHARS

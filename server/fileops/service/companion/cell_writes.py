@@ -19,14 +19,14 @@ def is_made_by(call: NotebookCall, before: Content, after: Content) -> bool:
     if before is None or after is None:
         return False
     try:
-        old, new = _decoded(before), _decoded(after)
+        old, new = _decode(before), _decode(after)
         old["cells"] = _cells_after(call, old, new["cells"])
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return False  # no notebook, or one without this cell
     return old == new
 
 
-def _decoded(content: bytes) -> dict[str, Any]:
+def _decode(content: bytes) -> dict[str, Any]:
     """Return the values as JavaScript has them, whose numbers are all floats. Raises: ValueError, RecursionError."""
     return cast("dict[str, Any]", json.loads(content.decode("utf-8-sig"), parse_int=float))
 
@@ -39,14 +39,14 @@ def _cells_after(call: NotebookCall, old: dict[str, Any], written: list[dict[str
         return [*cells[:index], *cells[index + 1 :]]
     if call.mode == "insert":
         has_id = (old["nbformat"], old["nbformat_minor"]) >= _FIRST_WITH_IDS
-        return [*cells[:index], _inserted(call, written[index]["id"] if has_id else None), *cells[index:]]
+        return [*cells[:index], _insert(call, written[index]["id"] if has_id else None), *cells[index:]]
     cell = {**cells[index], "source": call.source}
     if cell["cell_type"] == "code":
         cell |= {"execution_count": None, "outputs": []}
     return [*cells[:index], {**cell, "cell_type": call.cell_type or cell["cell_type"]}, *cells[index + 1 :]]
 
 
-def _inserted(call: NotebookCall, cell_id: object) -> dict[str, Any]:
+def _insert(call: NotebookCall, cell_id: object) -> dict[str, Any]:
     cell: dict[str, Any] = {"cell_type": call.cell_type, "source": call.source, "metadata": {}}
     if cell_id is not None:
         cell["id"] = cell_id

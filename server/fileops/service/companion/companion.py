@@ -25,11 +25,11 @@ from fileops.model.requests import EditRequest
 from fileops.model.sessions import SessionName
 from fileops.record.announced import AnnouncedWrite
 from fileops.service.commit import did_edit
-from fileops.service.companion.answers import NOTHING, Answer, bounded, joined, refusal
+from fileops.service.companion.answers import NOTHING, Answer, bound, join, refusal
 from fileops.service.companion.edits import Checked, EditGuard
 from fileops.service.companion.files import HostFiles, proof_of, shown_text
-from fileops.service.companion.made import carried_to, made_by_host
-from fileops.service.companion.reads import ReadsAhead, after_read, before_read, unsaved_of
+from fileops.service.companion.made import carry_to, find_step_of_host
+from fileops.service.companion.reads import ReadsAhead, after_read, before_read, tell_of_unsaved
 from fileops.service.companion.report import (
     CalledTool,
     EditCall,
@@ -104,7 +104,7 @@ class Companion:
         answered = [
             await self._before(call, call_id, mode, can_correct=can_correct, formatter=formatter) for call in calls
         ]
-        return _joined(answered)
+        return _join(answered)
 
     async def _before(
         self, call: HostCall, call_id: str, mode: str, *, can_correct: bool, formatter: Formatter | None
@@ -123,7 +123,7 @@ class Companion:
             return Answered(answer=NOTHING)  # the host says what is wrong with the patch
         for edit in edits:
             await self._save(edit.file_path)
-        checks = [await self._checked(edit, can_correct=can_correct, formatter=formatter) for edit in edits]
+        checks = [await self._check(edit, can_correct=can_correct, formatter=formatter) for edit in edits]
         refused = next((each for each in checks if each.outcome == "refused"), None)
         if refused is not None:
             proofs = () if refused.read_proof is None else (refused.read_proof,)
@@ -136,7 +136,7 @@ class Companion:
         for each in checks:
             if each.outcome == "person":
                 others = [other.edit.file_path for other in checks if other is not each]
-                answer = await self._decided(each, others)
+                answer = await self._ask(each, others)
                 if answer.decision != "allow":
                     return Answered(answer=answer)
                 answers.append(answer)
@@ -147,9 +147,9 @@ class Companion:
                 answers.append(Answer(corrected=each.texts))
             if each.both is not None:
                 self._announce(each.edit, each.both.saved, call_id, is_kept=each.edit.file_path in accepted)
-        return Answered(answer=joined(answers))
+        return Answered(answer=join(answers))
 
-    async def _checked(self, edit: HostEdit, *, can_correct: bool, formatter: Formatter | None) -> Checked:
+    async def _check(self, edit: HostEdit, *, can_correct: bool, formatter: Formatter | None) -> Checked:
         policy = self._service.policy(self.session_id)
         check = partial(self._guard.check, edit, policy, can_correct=can_correct, formatter=formatter)
         return await self._service.run_on_disk(check)
@@ -176,13 +176,13 @@ class Companion:
             )
         )
 
-    async def _decided(self, checked: Checked, others: Sequence[str]) -> Answer:
+    async def _ask(self, checked: Checked, others: Sequence[str]) -> Answer:
         """Ask a person before the host writes. R-COMP-17."""
         edit, plan = checked.edit, checked.plan
         assert isinstance(edit, EditRequest) and plan is not None
         policy, editor, token = self._service.policy(self.session_id), self._service.edit_operation, CancelToken()
         proposal = await self._service.run_on_disk(lambda: editor.proposal_of(edit, plan, policy, token))
-        with self._service.asking(self.session_id) as asking:
+        with self._service.begin_asking(self.session_id) as asking:
             decision = await asking.decide(proposal.question)
             asking.settle(None)
         match decision:
@@ -207,9 +207,9 @@ class Companion:
             self._workspace.freshness.note_read(proof, checks_later=True)
 
     def _announce(self, edit: HostEdit, saved: Snapshot, call_id: str, *, is_kept: bool) -> None:
-        for announced in self._announcer.announced(
+        for announced in self._announcer.announce(
             edit, saved, call_id=call_id, session_id=self.session_id, label=self._label(), is_kept=is_kept,
-            read=self._files.saved_at,
+            read=self._files.read_saved,
         ):  # fmt: skip
             self._workspace.announced.announce(announced)
 
@@ -231,7 +231,7 @@ class Companion:
             notes = [note for path in told if (note := self._rewritten.pop(path, None)) is not None]
             answered.append(Answered(answer=Answer(contexts=(*notes, *await self._problems(writes)))))
         self._workspace.announced.end(writes)
-        return _joined(answered)
+        return _join(answered)
 
     async def _after_read(self, call: ReadCall, call_id: str) -> Answered:
         before = self._reads.take(call, call_id)
@@ -239,11 +239,11 @@ class Companion:
         answer, proof = await self._service.run_on_disk(look)
         return Answered(answer=answer, read_proofs=() if proof is None else (proof,))
 
-    async def unsaved_texts(self, file_paths: Sequence[str]) -> tuple[str, ...]:
+    async def tell_of_unsaved(self, file_paths: Sequence[str]) -> tuple[str, ...]:
         """Tell of unsaved text of files that a shell command has named, once in a turn. R-COMP-12."""
-        look = partial(unsaved_of, self._files, file_paths, self._tool_prefix())
+        look = partial(tell_of_unsaved, self._files, file_paths, self._tool_prefix())
         found = await self._service.run_on_disk(look)
-        new = bounded(text for text in found if text not in self._told)
+        new = bound(text for text in found if text not in self._told)
         self._told.update(new)
         return new
 
@@ -276,7 +276,7 @@ class Companion:
                 return
             if recorder is not None and is_recorded:
                 await recorder.flush()
-            found = await self._service.run_on_disk(partial(self._files.saved_at, path))
+            found = await self._service.run_on_disk(partial(self._files.read_saved, path))
             content = None if found is None or not found.exists else found.data
             if found is not None and not is_recorded:
                 commit = self._workspace.announced.match(
@@ -291,10 +291,10 @@ class Companion:
     async def _claim(self, write: AnnouncedWrite, told: EditCall | WriteCall | NotebookCall | None) -> None:
         """The host's tool has written something else than announced, such as a formatted text. R-COMP-22."""
         recorder, announced = self._workspace.recorder, write.announced
-        found = await self._service.run_on_disk(partial(self._files.saved_at, announced.path))
+        found = await self._service.run_on_disk(partial(self._files.read_saved, announced.path))
         if found is None or (found.data if found.exists else None) == write.seen[0]:
             return
-        made = made_by_host(write.seen, found.data if found.exists else None, told)
+        made = find_step_of_host(write.seen, found.data if found.exists else None, told)
         if recorder is not None and made.after is not None:
             by = BySession(session_id=self.session_id, label=self._label())
             recorder.claim(announced.path, by, content_digest(made.after), is_unsure=not made.is_sure)
@@ -308,7 +308,7 @@ class Companion:
             before = with_data(announced.before, data=made.before or b"")
             shown = None if announced.is_whole else freshness.find_shown(self.session_id, before)
             if shown is not None:  # lines of others that the session has not seen stay unseen
-                shown = carried_to(shown, before.data, found.data) or shown
+                shown = carry_to(shown, before.data, found.data) or shown
             freshness.note_write(
                 self.session_id, announced.given_path, committed, is_known_whole=announced.is_whole, shown=shown
             )
@@ -339,7 +339,7 @@ class Companion:
         """Record the write for the trackers of all sessions. Blocks."""
         commit, announced, freshness = write.commit, write.announced, self._workspace.freshness
         assert commit is not None
-        found = self._files.saved_at(announced.path)
+        found = self._files.read_saved(announced.path)
         is_present = found is not None and found.exists and found.data == commit.after.data
         snapshot = found if is_present and found is not None else commit.after
         committed = Committed(snapshot=snapshot, report=commit.report)
@@ -347,29 +347,29 @@ class Companion:
         if announced.is_made is not None:
             freshness.note_cells_written(
                 self.session_id, announced.given_path, committed, commit.before, commit.plan.cells,
-                shown=self._shown_after(write),
+                shown=self._find_shown(write),
             )  # fmt: skip
         elif not knows_all and not freshness.is_tracked(self.session_id, announced.path):
             freshness.note_blind_write(self.session_id, committed)
         else:
-            shown = None if knows_all else self._shown_after(write)
+            shown = None if knows_all else self._find_shown(write)
             freshness.note_write(
                 self.session_id, announced.given_path, committed, is_known_whole=knows_all, shown=shown
             )
         freshness.note_writer(self.session_id, announced.path, commit.before.digest)
 
-    def _shown_after(self, write: AnnouncedWrite) -> bytes | None:
+    def _find_shown(self, write: AnnouncedWrite) -> bytes | None:
         """Return what the session knows of the file now: its base with its own edit. Others' lines stay unseen."""
         commit = write.commit
         shown = None if commit is None else self._workspace.freshness.find_shown(self.session_id, commit.before)
         if commit is None or shown is None:
             return None
         made = next((result for result in write.announced.results_of(shown) if result is not None), None)
-        return made if made is not None else carried_to(shown, commit.before.data, commit.after.data)
+        return made if made is not None else carry_to(shown, commit.before.data, commit.after.data)
 
     # --- calls that end otherwise ------------------------------------------------------------------------------
 
-    def failed(self, call_id: str) -> None:
+    def end_failed(self, call_id: str) -> None:
         """End what was announced for a call that the host did not make."""
         self._workspace.announced.end(self._workspace.announced.of_call(self.session_id, call_id))
 
@@ -385,7 +385,7 @@ class Companion:
         found: list[str] = []
         proofs: list[ReadProof] = []
         for called in calls:
-            self.failed(called.call_id)
+            self.end_failed(called.call_id)
             if not called.is_refused:
                 continue
             try:
@@ -399,9 +399,9 @@ class Companion:
                 helps, proof = await self._service.run_on_disk(look)
                 found += helps
                 proofs += [] if proof is None else [proof]
-        return Answered(answer=Answer(contexts=bounded(found)), read_proofs=tuple(proofs))
+        return Answered(answer=Answer(contexts=bound(found)), read_proofs=tuple(proofs))
 
 
-def _joined(answered: Sequence[Answered]) -> Answered:
+def _join(answered: Sequence[Answered]) -> Answered:
     proofs = tuple(proof for each in answered for proof in each.read_proofs)
-    return Answered(answer=joined([each.answer for each in answered]), read_proofs=proofs)
+    return Answered(answer=join([each.answer for each in answered]), read_proofs=proofs)

@@ -81,9 +81,9 @@ class EditGuard(Struct, frozen=True, kw_only=True):
         if isinstance(edit, CellWrite):
             return Checked(outcome="passed", edit=edit, both=both)  # the host refuses it if the file was changed
         try:
-            plan = self._planned(edit, both)
+            plan = self._plan(edit, both)
         except (NotRead, ModifiedExternally) as error:
-            return self.refused(edit, error, both.present)
+            return self.refuse(edit, error, both.present)
         except (FileOpsError, PathMoved, Stale):
             plan = None
         if plan is None:
@@ -92,16 +92,16 @@ class EditGuard(Struct, frozen=True, kw_only=True):
         note = ""
         if both.editor is None and any(match in SENTENCES for match in plan.matches):
             is_known = can_correct and self.freshness.knows(self.session_id, plan.snapshot)
-            rewritten = rewrites.corrected(edit, plan) if is_known else None
+            rewritten = rewrites.correct(edit, plan) if is_known else None
             if rewritten is None:
                 return Checked(outcome="unknown", edit=edit, both=both)
             edit, note = rewritten.request, texts.corrected_text(plan.matches)
         if edit.content is not None and plan.rebased is not None:
             # Ours would carry the new text over the changes of others; the host's tool replaces them.
             changed = ModifiedExternally(changed_by=plan.rebased.changed_by, diff_since_read=plan.rebased.diff)
-            return self.refused(edit, changed, both.present)
+            return self.refuse(edit, changed, both.present)
         if formatter is not None:
-            styled = rewrites.formatted(edit, plan, formatter, self.editor.settings.limits)
+            styled = rewrites.format_changes(edit, plan, formatter, self.editor.settings.limits)
             if styled is not None:
                 rewritten, edit, plan = styled, styled.request, styled.plan
                 note = "\n".join(filter(None, (note, styled.note)))
@@ -113,11 +113,11 @@ class EditGuard(Struct, frozen=True, kw_only=True):
         found = None if rewritten is None else rewritten.texts
         return Checked(outcome=outcome, edit=edit, both=both, plan=plan, texts=found, note=note)
 
-    def refused(self, request: EditRequest, error: NotRead | ModifiedExternally, present: Snapshot) -> Checked:
+    def refuse(self, request: EditRequest, error: NotRead | ModifiedExternally, present: Snapshot) -> Checked:
         """Return the refusal with the present text, as that of our own edit has it."""
         path = request.file_path
         suggested = self.editor.suggest(request, error, None)
-        helps = [*texts_of_edit(_failed(request, suggested.error, suggested.suggestions), path).texts()]
+        helps = [*texts_of_edit(_fail(request, suggested.error, suggested.suggestions), path).texts()]
         read_proof = suggested.read_proof
         if isinstance(error, NotRead):
             what = texts.not_read_text(path)
@@ -144,26 +144,26 @@ class EditGuard(Struct, frozen=True, kw_only=True):
         if both.present.exists and both.editor is not None:
             return (texts.unseen_text(path, both.editor, tool_prefix),), None
         try:
-            self.literal.planned(replace(request, dry_run=True), None, CancelToken())
+            self.literal.plan(replace(request, dry_run=True), None, CancelToken())
         except (NotRead, ModifiedExternally) as error:
-            checked = self.refused(request, error, both.present)
+            checked = self.refuse(request, error, both.present)
             return (checked.refusal,), checked.read_proof
         except NoMatch as error:
             suggested = self.editor.suggest(request, error, None)
-            failed = _failed(request, suggested.error, suggested.suggestions)
+            failed = _fail(request, suggested.error, suggested.suggestions)
             return tuple(texts_of_edit(failed, path).texts()), None
         except (FileOpsError, PathMoved, Stale):
             pass
         return (), None
 
-    def _planned(self, request: EditRequest, both: BothTexts) -> Plan | None:
+    def _plan(self, request: EditRequest, both: BothTexts) -> Plan | None:
         """Return the plan on the present text; None if there is nothing to check.
 
         Raises: NotRead (a whole text), ModifiedExternally and the failures of planning.
         """
         token = CancelToken()
         try:
-            return self.editor.planned(replace(request, dry_run=True), None, token)
+            return self.editor.plan(replace(request, dry_run=True), None, token)
         except NotRead:
             if request.content is not None and both.present.exists and both.present.data:
                 raise
@@ -196,7 +196,7 @@ class EditGuard(Struct, frozen=True, kw_only=True):
         return Checked(outcome="refused", edit=edit, refusal=reason)
 
 
-def _failed(request: EditRequest, error: FileOpsError, suggestions: Suggestions | None) -> EditResult:
+def _fail(request: EditRequest, error: FileOpsError, suggestions: Suggestions | None) -> EditResult:
     return EditResult(
         output="",
         error=error,

@@ -39,7 +39,7 @@ class HostFiles(Struct, frozen=True, kw_only=True):
             return BothTexts(present=present, saved=saved)
         return BothTexts(present=present, saved=saved, editor=self.editor_at(canonical) or "an editor")
 
-    def saved_at(self, canonical: str) -> Snapshot | None:
+    def read_saved(self, canonical: str) -> Snapshot | None:
         """Return the file without unsaved text; None if it cannot be read."""
         try:
             return self.saved.read(canonical)

@@ -16,7 +16,7 @@ from fileops.model.events import DidEdit
 from fileops.model.files import Base
 from fileops.model.record import ByPerson
 from fileops.model.requests import EditRequest
-from fileops.model.results import UndoneFile, UndoResult
+from fileops.model.results import UndoFileOutcome, UndoResult
 from fileops.model.sessions import SessionName
 from fileops.record.lost_lines import PREFIX, Loss
 from fileops.service.commit import PlannedCommit, did_edit
@@ -41,19 +41,19 @@ async def restore_lines(
     loss = await service.run_on_disk(lambda: service.loss(loss_id))
     if loss is None:
         error = UndoConflict(reason="unknown_edit", explanation="no lost lines have this id")
-        return _failed(error, "", dry_run=dry_run)
+        return _fail(error, "", dry_run=dry_run)
     policy, person, editor = service.policy(session_id), service.person, service.edit_operation
     try:
-        result = await service.run_on_disk(lambda: _restored(editor, loss, session_id, policy, person, dry_run=dry_run))
+        result = await service.run_on_disk(lambda: _restore(editor, loss, session_id, policy, person, dry_run=dry_run))
     except FileOpsError as error:
-        return _failed(error, loss.path, dry_run=dry_run)
+        return _fail(error, loss.path, dry_run=dry_run)
     done, event = result
     if event is not None:
         service.publish(event)
     return done
 
 
-def _restored(
+def _restore(
     editor: EditOperation,
     loss: Loss,
     session_id: SessionName,
@@ -76,7 +76,7 @@ def _restored(
                 raise UndoConflict(reason="already_undone", explanation="the lines are there")
             if person is None and policy.needs_decision(snapshot):
                 raise UndoConflict(explanation=_NEEDS_PERSON)
-            restored = UndoneFile(
+            restored = UndoFileOutcome(
                 file_path=loss.path,
                 edit_ids=(loss.loss_id,),
                 change=plan.shown,
@@ -110,6 +110,6 @@ def _with_lines(loss: Loss, present: bytes) -> bytes:
     return splicing.apply(present, carried.splices)
 
 
-def _failed(error: FileOpsError, path: str, *, dry_run: bool) -> UndoResult:
+def _fail(error: FileOpsError, path: str, *, dry_run: bool) -> UndoResult:
     output = failure_text(error, "edit", path)
     return UndoResult(output=output, error=error, file_path=path or None, dry_run=dry_run)

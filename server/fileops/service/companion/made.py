@@ -20,7 +20,7 @@ from fileops.service.companion.files import text_of
 from fileops.service.companion.report import EditCall, NotebookCall, WriteCall
 
 
-class Made(Struct, frozen=True, kw_only=True):
+class HostStep(Struct, frozen=True, kw_only=True):
     """A content of the host's own tool, and the one that it replaced. is_sure: whether nobody else can have made it."""
 
     before: Content
@@ -28,7 +28,9 @@ class Made(Struct, frozen=True, kw_only=True):
     is_sure: bool
 
 
-def made_by_host(seen: Sequence[Content], present: Content, told: EditCall | WriteCall | NotebookCall | None) -> Made:
+def find_step_of_host(
+    seen: Sequence[Content], present: Content, told: EditCall | WriteCall | NotebookCall | None
+) -> HostStep:
     """Return what the host has made.
 
     Args: seen: the contents since the announcement, oldest first. present: the content now. told: what the host says.
@@ -38,18 +40,18 @@ def made_by_host(seen: Sequence[Content], present: Content, told: EditCall | Wri
     if isinstance(told, NotebookCall):  # editors of notebooks save by themselves: only what it says is its own
         said = [step for step in steps if _is_step(step, told)]
         before, after = said[-1] if said else steps[-1]
-        return Made(before=before, after=after, is_sure=bool(said))
+        return HostStep(before=before, after=after, is_sure=bool(said))
     if told is not None and told.result is not None:
         said = [step for step in steps if _is_text(step[1], told.result)]
         if said:
-            return Made(before=said[-1][0], after=said[-1][1], is_sure=True)
+            return HostStep(before=said[-1][0], after=said[-1][1], is_sure=True)
     before, after = steps[-1]
     if told is not None and told.original is not None:  # what it replaced may be a content that was not seen
-        return Made(before=before, after=after, is_sure=_is_text(before, told.original))
-    return Made(before=before, after=after, is_sure=len(set(contents[1:])) == 1)
+        return HostStep(before=before, after=after, is_sure=_is_text(before, told.original))
+    return HostStep(before=before, after=after, is_sure=len(set(contents[1:])) == 1)
 
 
-def carried_to(shown: bytes, before: bytes, after: bytes) -> bytes | None:
+def carry_to(shown: bytes, before: bytes, after: bytes) -> bytes | None:
     """Return what a session was shown of `before`, with what turned that into `after`; None if these conflict."""
     splices = splices_between(before, after, detect_format(before))
     carried = relevance.carry(Base(content=before, shown=before), shown, splices, margin_lines=0)

@@ -7,7 +7,7 @@ from fileops.model.edits import Relevance
 from fileops.model.files import Base
 
 
-def merged_over(commit: Commit, written: bytes) -> bytes | None:
+def merge_over(commit: Commit, written: bytes) -> bytes | None:
     """Return what was written with the edit made on it; None if they conflict."""
     known = Base(content=commit.before.data, shown=commit.before.data)
     carried = relevance.carry(known, written, commit.plan.splices, margin_lines=0)

@@ -73,15 +73,15 @@ def after_read(
     n_shown = _n_shown(call)
     is_whole = first == 1 and (n_shown is None or n_shown >= _n_lines(saved))
     if both.editor is not None:
-        return _unsaved(both, call, present, saved, first, n_shown, is_whole=is_whole, tool_prefix=tool_prefix()), (
-            proof_of(session_id, call.path, both.present, is_whole=is_whole)
-        )
+        return _answer_unsaved(
+            both, call, present, saved, first, n_shown, is_whole=is_whole, tool_prefix=tool_prefix()
+        ), (proof_of(session_id, call.path, both.present, is_whole=is_whole))
     if call.shown is not None and not _has(present, to_lf(call.shown), first, is_whole=is_whole):
         return NOTHING, None  # what was shown is not in the file any more
     return NOTHING, proof_of(session_id, call.path, both.present, is_whole=is_whole)
 
 
-def unsaved_of(files: HostFiles, paths: Sequence[str], tool_prefix: str | None) -> list[str]:
+def tell_of_unsaved(files: HostFiles, paths: Sequence[str], tool_prefix: str | None) -> list[str]:
     """Return what a model is told of those of these files that have unsaved text. Blocks."""
     found: list[str] = []
     for path in paths:
@@ -95,7 +95,7 @@ def unsaved_of(files: HostFiles, paths: Sequence[str], tool_prefix: str | None) 
     return found
 
 
-def _unsaved(
+def _answer_unsaved(
     both: BothTexts,
     call: ReadCall,
     present: str,

@@ -29,7 +29,7 @@ class Rewritten(Struct, frozen=True, kw_only=True):
     note: str = ""
 
 
-def corrected(request: EditRequest, plan: Plan) -> Rewritten | None:
+def correct(request: EditRequest, plan: Plan) -> Rewritten | None:
     """Return the texts of one edit as they are in the file, if its own text can only mean this place.
 
     Hosts differ in what they make of CR, so these are left to them.
@@ -41,7 +41,7 @@ def corrected(request: EditRequest, plan: Plan) -> Rewritten | None:
     return None if texts is None else _rewritten(request, plan, texts)
 
 
-def formatted(request: EditRequest, plan: Plan, formatter: Formatter, limits: Limits) -> Rewritten | None:
+def format_changes(request: EditRequest, plan: Plan, formatter: Formatter, limits: Limits) -> Rewritten | None:
     """Return the call with its changed lines formatted; None if that changes nothing, or cannot be said as one call.
 
     Blocks until the user's language server has answered.

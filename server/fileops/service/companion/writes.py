@@ -27,7 +27,7 @@ class Announcer(Struct, frozen=True):
 
     editor: EditOperation
 
-    def announced(
+    def announce(
         self,
         edit: HostEdit,
         saved: Snapshot,
@@ -76,7 +76,7 @@ class Announcer(Struct, frozen=True):
                 saved,
                 edit.file_path,
                 lambda content: self._results(edit, saved, content),
-                lambda theirs: self._merged(edit, saved, theirs),
+                lambda theirs: self._merge(edit, saved, theirs),
                 is_whole=edit.content is not None,
             )
         ]
@@ -99,7 +99,7 @@ class Announcer(Struct, frozen=True):
         # Codex ends a patched file with a line feed.
         return (made,) if not request.hunks or made.endswith(b"\n") else (made, made + b"\n")
 
-    def _merged(self, request: EditRequest, saved: Snapshot, theirs: bytes) -> Content:
+    def _merge(self, request: EditRequest, saved: Snapshot, theirs: bytes) -> Content:
         """Return the edit with the lines of others, or None if they conflict."""
         if request.content is None:
             return next(iter(self._results(request, saved, theirs)), None)

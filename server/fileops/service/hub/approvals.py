@@ -1,6 +1,6 @@
 """Approval routing: which editors an agent's write concerns, and which mode applies to it.
 
-The rules are in docs/PROTOCOL.md, section "Shared daemon". `mode_at` and `opened_at` are called in worker threads,
+The rules are in docs/PROTOCOL.md, section "Shared daemon". `mode_at` and `find_roots` are called in worker threads,
 everything else on the event loop. The queue of reviews decides who is asked, and acts on the answer.
 """
 
@@ -43,7 +43,7 @@ class AskedEditor(Struct, frozen=True, kw_only=True):
         return any(is_inside(folder, path) for folder in self.folders()) or self.is_open(path)
 
 
-def _stated_by(editors: Iterable[AskedEditor]) -> Ask | None:
+def _find_stated(editors: Iterable[AskedEditor]) -> Ask | None:
     """Return the editors' option `ask`, the strictest value if they differ; None if none sets it."""
     stated: list[Ask] = [editor.stated for editor in editors if editor.stated is not None]
     return most_asking(stated) if stated else None
@@ -86,9 +86,9 @@ class AskedEditors:
         chosen = self.switch.at(path)
         if chosen is not None:
             return chosen
-        return _stated_by(self.concerned(path))
+        return _find_stated(self.find_concerned(path))
 
-    def concerned(self, path: str) -> tuple[AskedEditor, ...]:
+    def find_concerned(self, path: str) -> tuple[AskedEditor, ...]:
         """Return the editors that can ask their users about this canonical path."""
         return tuple(editor for editor in self._editors.values() if editor.concerns(path))
 
@@ -106,7 +106,7 @@ class AgentRouting:
 
     def mode_at(self, session_id: SessionName, path: str) -> ApprovalMode:
         """Return the session's mode for a write of this canonical path."""
-        return self._mode(session_id, path, self._editors.concerned(path))
+        return self._mode(session_id, path, self._editors.find_concerned(path))
 
     def mode_in(self, session_id: SessionName, folders: tuple[str, ...]) -> ApprovalMode:
         """Return the session's mode in all of its client's folders; without any, wherever an editor is concerned."""
@@ -114,13 +114,13 @@ class AgentRouting:
             return self._mode(session_id, None, self._editors.all())
         return strictest(self.mode_at(session_id, folder) for folder in folders)
 
-    def opened_at(self, path: str) -> Roots | None:
+    def find_roots(self, path: str) -> Roots | None:
         """Return the folders of the editors that this canonical path concerns; None if there are no such editors.
 
         The agent's own folders do not count. Otherwise it could name `.git` as its folder, and so lift the protection
         of `.git`.
         """
-        editors = self._editors.concerned(path)
+        editors = self._editors.find_concerned(path)
         return Roots.of(folder for editor in editors for folder in editor.folders()) if editors else None
 
     def _mode(self, session_id: SessionName, path: str | None, editors: tuple[AskedEditor, ...]) -> ApprovalMode:
@@ -135,7 +135,7 @@ class AgentRouting:
         mode = UNDECIDED_MODE[self._approve]
         chosen = None if path is None else self._editors.switch.at(path)
         if chosen is None and self._approve in {"person", "never"}:
-            chosen = _stated_by(editors)
+            chosen = _find_stated(editors)
         if chosen is None:
             return mode
         if self._approve in {"ask", "host"} or not editors:  # without an editor, nobody can revoke "never"

@@ -65,7 +65,7 @@ def agent_name(client_name: str) -> str:
 
 def base_of(host: str, own_id: str) -> str:
     """Return the base of a session's full names, given its host and the host's id for it."""
-    escaped = shortened(own_id).replace("%", "%25").replace("/", "%2F")
+    escaped = shorten(own_id).replace("%", "%25").replace("/", "%2F")
     return f"{host}:{escaped}"
 
 
@@ -81,7 +81,7 @@ def has_own_id(full_name: SessionName, own_id: str) -> bool:
     return base_in(full_name) == base_of(host, own_id)
 
 
-def shortened(own_id: str) -> str:
+def shorten(own_id: str) -> str:
     """Return the id; if it is long, with a hash instead of its end. Long ids with the same beginning stay different."""
     if len(own_id) <= MAX_ID_CHARS:
         return own_id
@@ -148,52 +148,52 @@ class SessionNames:
         kind, colon, full_name = source.partition(":")
         return f"{kind}:{self.local(SessionName(full_name))}" if colon else source
 
-    def changed_by(self, source: str) -> str:
+    def to_changed_by(self, source: str) -> str:
         """Return a source as `changed_by`: a session's bare name, unless that could be taken for a source."""
         local = self.local_source(source)
         name = local.removeprefix(SESSION)
         return local if name in {"buffer", "external"} or name.startswith(SESSION) else name
 
-    def shown_rebased(self, rebased: Rebased) -> Rebased:
-        return replace(rebased, changed_by=self.changed_by(rebased.changed_by))
+    def show_rebased(self, rebased: Rebased) -> Rebased:
+        return replace(rebased, changed_by=self.to_changed_by(rebased.changed_by))
 
-    def shown_result(self, result: EditResult) -> EditResult:
+    def show_result(self, result: EditResult) -> EditResult:
         rebased = result.rebased
         if rebased is not None:
-            return replace(result, rebased=self.shown_rebased(rebased))
-        return result if result.error is None else replace(result, error=self._shown_error(result.error))
+            return replace(result, rebased=self.show_rebased(rebased))
+        return result if result.error is None else replace(result, error=self._show_error(result.error))
 
-    def shown_set_result(self, result: ChangeSetResult) -> ChangeSetResult:
+    def show_set_result(self, result: ChangeSetResult) -> ChangeSetResult:
         if result.error is None:
             return result
-        problems = (replace(problem, error=self._shown_error(problem.error)) for problem in result.problems)
-        return replace(result, error=self._shown_error(result.error), problems=tuple(problems))
+        problems = (replace(problem, error=self._show_error(problem.error)) for problem in result.problems)
+        return replace(result, error=self._show_error(result.error), problems=tuple(problems))
 
-    def _shown_error(self, error: FileOpsError) -> FileOpsError:
+    def _show_error(self, error: FileOpsError) -> FileOpsError:
         if not isinstance(error, ModifiedExternally):
             return error
         also = error.also_changed_by
         return ModifiedExternally(
-            changed_by=self.changed_by(error.changed_by),
+            changed_by=self.to_changed_by(error.changed_by),
             diff_since_read=error.diff_since_read,
-            also_changed_by=None if also is None else self.changed_by(also),
+            also_changed_by=None if also is None else self.to_changed_by(also),
             relevance=error.relevance,
         )
 
-    def shown_notices(self, notices: Notices) -> Notices:
-        def shown(notice: ChangeNotice) -> ChangeNotice:
-            return replace(notice, changed_by=self.changed_by(notice.changed_by))
+    def show_notices(self, notices: Notices) -> Notices:
+        def show(notice: ChangeNotice) -> ChangeNotice:
+            return replace(notice, changed_by=self.to_changed_by(notice.changed_by))
 
-        about = None if notices.about is None else shown(notices.about)
-        return Notices(about=about, others=tuple(map(shown, notices.others)))
+        about = None if notices.about is None else show(notices.about)
+        return Notices(about=about, others=tuple(map(show, notices.others)))
 
-    def shown_edit(self, edit: AppliedEdit) -> AppliedEdit:
-        by = None if edit.changed_by is None else self.changed_by(edit.changed_by)
+    def show_edit(self, edit: AppliedEdit) -> AppliedEdit:
+        by = None if edit.changed_by is None else self.to_changed_by(edit.changed_by)
         return replace(edit, session_id=self.local(edit.session_id), changed_by=by)
 
-    def shown_question(self, question: ApprovalRequest) -> ApprovalRequest:
-        rebased = None if question.rebased is None else self.shown_rebased(question.rebased)
-        files = tuple(map(self.shown_question, question.files))
+    def show_question(self, question: ApprovalRequest) -> ApprovalRequest:
+        rebased = None if question.rebased is None else self.show_rebased(question.rebased)
+        files = tuple(map(self.show_question, question.files))
         return replace(question, session_id=self.local(question.session_id), rebased=rebased, files=files)
 
 
@@ -211,7 +211,7 @@ class SharedSessionNames(SessionNames):
     def full(self, given: str | None) -> SessionName:
         if given is None or given == DEFAULT_SESSION:
             return SessionName(self.base)
-        return SessionName(f"{self.base}/{shortened(given)}")
+        return SessionName(f"{self.base}/{shorten(given)}")
 
     def local(self, full_name: SessionName) -> str:
         if full_name == self.base:

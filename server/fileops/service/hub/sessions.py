@@ -86,7 +86,7 @@ class SessionRegistry:
             self._names.recall()
             return {base_in(session_id) for session_id in self._names.labels}
 
-    def named(self, host: str, own_id: str) -> SessionRecord | None:
+    def find_named(self, host: str, own_id: str) -> SessionRecord | None:
         """Return the most recently used connected session `HOST…:ID`. Args: host: see is_of_host."""
         with self._lock:
             found = [
@@ -112,7 +112,7 @@ class SessionRegistry:
         another session's, so that people can rely on it.
         """
         with self._lock:
-            record = self._met(session_id, connection, host, program, folders)
+            record = self._find_or_make(session_id, connection, host, program, folders)
             is_new = self._records.get(session_id) is None
             self._records[session_id] = record
         if is_new:
@@ -129,7 +129,7 @@ class SessionRegistry:
     ) -> None:
         """Record what a session of this connection did. Args: program, folders: see `meet`."""
         with self._lock:
-            met = self._met(event.session_id, connection, host, program, folders)
+            met = self._find_or_make(event.session_id, connection, host, program, folders)
             self._records[event.session_id] = replace(
                 met,
                 n_reads=met.n_reads + isinstance(event, DidRead),
@@ -138,7 +138,7 @@ class SessionRegistry:
             )
         self.on_change()
 
-    def _met(
+    def _find_or_make(
         self, session_id: SessionName, connection: str, host: str, program: str, folders: tuple[str, ...]
     ) -> SessionRecord:
         """See `meet`. The lock is held."""
@@ -149,7 +149,7 @@ class SessionRegistry:
         connections = (*_without(record.connections, connection), connection)
         return replace(record, connections=connections, folders=folders or record.folders, used_at=self._monotonic())
 
-    def disconnected(self, connection: str) -> list[SessionName]:
+    def disconnect(self, connection: str) -> list[SessionName]:
         """Remove the connection from its sessions; those without another are kept for KEPT_S from now on.
 
         Returns the latter.
@@ -171,7 +171,7 @@ class SessionRegistry:
         if known is not None:
             self.on_change()
 
-    def expired(self) -> list[SessionName]:
+    def find_expired(self) -> list[SessionName]:
         """Return the sessions without a connection that must end now."""
         with self._lock:
             left = sorted(

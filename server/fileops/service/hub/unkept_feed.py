@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from msgspec import Struct
 
 from fileops.core.roots import is_inside
-from fileops.model.record import Entry, Turn, is_by_agent
+from fileops.model.record import Entry, TurnRecord, is_by_agent
 from fileops.service.hub.sessions import Throttle
 
 MAX_PATHS = 20  # at a time; beyond this, one notification for all files
@@ -77,7 +77,7 @@ class UnkeptFeed:
             paths = [path for path in self._paths if is_inside(root, path)]
         self._request(paths)
 
-    def note_turn(self, turn: Turn) -> None:
+    def note_turn(self, turn: TurnRecord) -> None:
         """Note that a turn has begun or ended.
 
         What was undone before a session's next turn is then no longer shown.

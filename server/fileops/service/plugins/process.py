@@ -44,7 +44,7 @@ class PluginProcesses:
         self._is_closed = False
 
     @classmethod
-    def limited_by(cls, environment: Mapping[str, str]) -> "PluginProcesses":
+    def from_environment(cls, environment: Mapping[str, str]) -> "PluginProcesses":
         """Raises: ValueError, if a variable is not a positive number."""
         return cls(
             _positive(environment, TIMEOUT_VARIABLE, TIMEOUT_S), _positive(environment, MEMORY_VARIABLE, MEMORY_MB)

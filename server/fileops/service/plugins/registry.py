@@ -60,7 +60,7 @@ class Plugins:
             from fileops.service.plugins.process import PluginProcesses
 
             try:
-                processes = PluginProcesses.limited_by(os.environ)
+                processes = PluginProcesses.from_environment(os.environ)
             except ValueError as error:
                 log.warning("%s; the default counts", error)
                 processes = PluginProcesses()
@@ -105,7 +105,7 @@ def register_installed() -> None:
 
 def _strategy(entry: "EntryPoint") -> StrategyPlugin:
     def find(text: str, old_string: str, new_string: str) -> Iterable[tuple[int, int, str]]:
-        request = {**_named(entry), "arguments": [text, old_string, new_string], "max_places": MAX_PLACES}
+        request = {**_to_json(entry), "arguments": [text, old_string, new_string], "max_places": MAX_PLACES}
         answer = _running[0].call(lambda: StrategyFailed(strategy=entry.name, reason=_TOO_MANY), request)
         if (failed := answer.get("failed")) is not None:
             raise PluginFailed(reason=str(failed))
@@ -116,7 +116,7 @@ def _strategy(entry: "EntryPoint") -> StrategyPlugin:
 
 def _processor(entry: "EntryPoint") -> ProcessorPlugin:
     def transform(file_path: str, before: str | None, after: str) -> str | None:
-        request = {**_named(entry), "arguments": [file_path, before, after]}
+        request = {**_to_json(entry), "arguments": [file_path, before, after]}
         answer = _running[0].call(lambda: ProcessingFailed(processor=entry.name, reason=_TOO_MANY), request)
         if (failed := answer.get("failed")) is not None:
             raise PluginFailed(reason=str(failed))
@@ -130,7 +130,7 @@ def _processor(entry: "EntryPoint") -> ProcessorPlugin:
 
 def _validator(entry: "EntryPoint") -> ValidatorPlugin:
     def check(file_path: str, before: str | None, after: str) -> str | None:
-        request = {**_named(entry), "arguments": [file_path, before, after]}
+        request = {**_to_json(entry), "arguments": [file_path, before, after]}
         answer = _running[0].call(lambda: ValidationFailed(validator=entry.name, reason=_TOO_MANY), request)
         if (failed := answer.get("failed")) is not None:
             raise PluginFailed(reason=f"it failed itself ({failed})")
@@ -142,7 +142,7 @@ def _validator(entry: "EntryPoint") -> ValidatorPlugin:
     return check
 
 
-def _named(entry: "EntryPoint") -> dict[str, object]:
+def _to_json(entry: "EntryPoint") -> dict[str, object]:
     return {"name": entry.name, "value": entry.value, "group": entry.group}
 
 

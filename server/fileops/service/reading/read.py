@@ -62,7 +62,7 @@ class ReadOperation(Struct, frozen=True):
         try:
             return with_canonical_path(self.fs, request.file_path, roots, token, work)
         except FileOpsError as error:
-            return _failed(request, error, self.settings.texts)
+            return _fail(request, error, self.settings.texts)
 
     def read_cached(self, request: ReadRequest, roots: Roots | None) -> ReadResult | None:
         """Read on the event loop if there is nothing to wait for; otherwise return None, without any effect."""
@@ -79,7 +79,7 @@ class ReadOperation(Struct, frozen=True):
             try:
                 return self._read_stream(path, stream, chunk, request, CancelToken())
             except FileOpsError as error:
-                return _failed(request, error, self.settings.texts)
+                return _fail(request, error, self.settings.texts)
 
     def _read_canonical(self, canonical: str, request: ReadRequest, token: CancelToken) -> ReadResult:
         try:
@@ -414,7 +414,7 @@ def _window_of(page: CellsPage, newline: NewlineStyle | None, fmt: TextFormat) -
     )
 
 
-def _failed(request: ReadRequest, error: FileOpsError, texts: OutputTexts) -> ReadResult:
+def _fail(request: ReadRequest, error: FileOpsError, texts: OutputTexts) -> ReadResult:
     return ReadResult(output=failure_text(error, "read", request.file_path, texts), error=error)
 
 

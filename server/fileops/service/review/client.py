@@ -47,9 +47,9 @@ class PersonReviews(Struct, frozen=True, kw_only=True):
     is_listed: Callable[[WaitingReview], bool]
     always_for: Callable[[WaitingReview], Always]
 
-    def listed(self) -> Sequence[WaitingReview]:
+    def list_waiting(self) -> Sequence[WaitingReview]:
         """Return the reviews in this user's list, oldest first."""
-        return [review for review in self.queue.waiting() if self.is_listed(review)]
+        return [review for review in self.queue.list_waiting() if self.is_listed(review)]
 
 
 class NoHost:

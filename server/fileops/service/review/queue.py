@@ -180,7 +180,7 @@ class WaitingReview:
         limit = asyncio.timeout_at(self._ends_at)
         try:
             async with limit:
-                decision = await self._decided()
+                decision = await self._wait_for_decision()
         except TimeoutError:
             if not limit.expired():
                 raise
@@ -221,7 +221,7 @@ class WaitingReview:
         if persons := self._queue.persons(self):
             self._host.note_asked(persons)
 
-    async def _decided(self) -> Decision:
+    async def _wait_for_decision(self) -> Decision:
         while True:
             await asyncio.wait((self._decision, self._alone), return_when=asyncio.FIRST_COMPLETED)
             if self._decision.done():
@@ -272,14 +272,14 @@ class WaitingReview:
         self.by = by
         self._decision.set_result(decision)
 
-    def ended(self, state: ReviewState, error: FileOpsError | None) -> None:
+    def end(self, state: ReviewState, error: FileOpsError | None) -> None:
         self.state = state
         self.question = None
         self.stop_grace()
         if not self._ended.done():
             self._ended.set_result(ReviewEnd(self.as_closed(), error))
 
-    def seen_by(self, views: Iterable[ReviewView]) -> None:
+    def note_views(self, views: Iterable[ReviewView]) -> None:
         """Start or stop waiting for a view, after views have come or gone."""
         graces = [view.grace_s for view in views]
         if graces:
@@ -357,7 +357,7 @@ class ReviewQueue:
             return
         opened: list[WaitingReview] = []
         gone: list[WaitingReview] = []
-        for review in self.waiting():
+        for review in self.list_waiting():
             is_shown = review.review_id in shown
             if self._is_concerned(name, view, review) != is_shown:
                 (gone if is_shown else opened).append(review)
@@ -400,7 +400,7 @@ class ReviewQueue:
     def n_waiting(self, session_id: SessionName) -> int:
         return sum(review.session.session_id == session_id for review in self._reviews.values())
 
-    def waiting(self) -> tuple[WaitingReview, ...]:
+    def list_waiting(self) -> tuple[WaitingReview, ...]:
         """Return the reviews that wait for a decision, oldest first."""
         return tuple(review for review in self._reviews.values() if review.state == "waiting")
 
@@ -410,7 +410,7 @@ class ReviewQueue:
     def look(self, review: WaitingReview) -> None:
         """Tell a review how many views it has."""
         if review.state == "waiting":
-            review.seen_by(self._views[name] for name, shown in self._shown.items() if review.review_id in shown)
+            review.note_views(self._views[name] for name, shown in self._shown.items() if review.review_id in shown)
 
     # --- the life of a review --------------------------------------------------------------------------------------
 
@@ -437,7 +437,7 @@ class ReviewQueue:
         always = always_of(decision)
         if always is None:
             return
-        for other in self.waiting():
+        for other in self.list_waiting():
             holds = always.folders is None or all(
                 any(is_inside(folder, path) for folder in always.folders) for path in other.asked.paths
             )
@@ -452,7 +452,7 @@ class ReviewQueue:
         """Close a review everywhere, and remember how it ended."""
         if self._reviews.pop(review.review_id, None) is None:
             return
-        review.ended(state, error)
+        review.end(state, error)
         closed = review.as_closed()
         self._closed[review.review_id] = closed
         while len(self._closed) > MAX_CLOSED:

@@ -4,7 +4,7 @@ A rewind is an undo of many files (`service/undo.py`). It is confined, approved 
 compare-and-swap, in all files or in none. What it undoes differs: entries of the record, which any program may have
 written, each only as far as others have not changed its text again.
 
-It is one module because planning and writing are one critical section (`RewindPlanner.held`).
+It is one module because planning and writing are one critical section (`RewindPlanner.hold`).
 """
 
 import os
@@ -49,10 +49,10 @@ from fileops.model.rewind import (
     DecidedCount,
     LeftReason,
     RewindConflict,
+    RewindFileOutcome,
     RewindOutcome,
     RewindRequest,
     RewindResult,
-    RewoundFile,
 )
 from fileops.model.sessions import NO_SESSION, SessionName
 from fileops.model.settings import Settings
@@ -63,7 +63,7 @@ from fileops.record.store import RecordStore
 from fileops.service.carry_out import CarryOut, Made, NotDone, Pending, Work
 from fileops.service.commit import Committer, PlannedCommit
 from fileops.service.policy import Policy, question_about
-from fileops.service.restoration import Restoration, Undoer, planned_restoration, undone_file
+from fileops.service.restoration import Restoration, Undoer, plan_restoration, to_outcome
 from fileops.service.rewind.committed import CommittedFiles
 from fileops.service.rewind.files import (
     FileRewind,
@@ -412,7 +412,7 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
             splices = splices_between(snapshot.data, content, text.detect_format(snapshot.data))
         edit_ids = dict.fromkeys(entry.edit_id for entry in undone_entries if entry.edit_id is not None)
         undone = Undone(content=content, splices=splices or (), edit_ids=tuple(edit_ids))
-        change = planned_restoration(snapshot, undone, file_path=snapshot.path, limits=self.settings.limits)
+        change = plan_restoration(snapshot, undone, file_path=snapshot.path, limits=self.settings.limits)
         return replace(change, entry_ids=tuple(entry.entry_id for entry in undone_entries))
 
     def _with_permissions(self, change: Restoration, rewind: FileRewind, chosen: Sequence[Entry]) -> Restoration:
@@ -466,7 +466,7 @@ class RewindPlanner(Struct, frozen=True, kw_only=True):
         return self.request.dry_run
 
     @contextmanager
-    def held(self) -> Generator[None]:
+    def hold(self) -> Generator[None]:
         with nullcontext() if self.request.dry_run else self.op.deciding:
             if not self.op.settle():  # an undo of what has entries already would leave the rest unsaid
                 raise UndoConflict(explanation="the record is still reading what was changed; try again in a moment")
@@ -483,7 +483,7 @@ class RewindPlanner(Struct, frozen=True, kw_only=True):
             raise NotDone(error=UndoConflict(explanation=_why_nothing(planned.conflicts)), work=work)
         return work
 
-    def waiting(self, work: RewindWork, policy: Policy) -> tuple[int, ...]:
+    def find_waiting(self, work: RewindWork, policy: Policy) -> tuple[int, ...]:
         if self.request.is_approved or work.is_decided:
             return ()
         changed = tuple(at for at, file in enumerate(work.files) if file.has_effect)
@@ -494,7 +494,7 @@ class RewindPlanner(Struct, frozen=True, kw_only=True):
         files = [work.files[at] for at in waiting]
         return _question(work.known, files, self.request.by_session or NO_SESSION, policy, token)
 
-    def decided(self, pending: PendingRewind, decision: Decision, policy: Policy, token: CancelToken) -> RewindWork:
+    def decide(self, pending: PendingRewind, decision: Decision, policy: Policy, token: CancelToken) -> RewindWork:
         match decision:
             case Modify() | SomeChanges():
                 raise Rejected
@@ -536,14 +536,14 @@ class RewindPlanner(Struct, frozen=True, kw_only=True):
         files = tuple(map(_before_writing, work.known.files))
         if self.request.dry_run:
             return _result(self.request, work.known, files, None, needs_approval=needs_approval)
-        done = [undone_file(each.file, each.commit) for each in made]
+        done = [to_outcome(each.file, each.commit) for each in made]
         files = tuple(
             replace(file, applied_to=each.applied_to, edit_id=each.edit_id)
             for file, each in zip(files, done, strict=True)
         )
         return _result(self.request, work.known, files, self.rewind_id)
 
-    def failed(self, failure: NotDone) -> RewindResult:
+    def answer_failure(self, failure: NotDone) -> RewindResult:
         result = RewindResult(
             output=failure_text(failure.error, "edit", failure.file_path or ""),
             error=failure.error,
@@ -670,8 +670,8 @@ def _outcome(change: Restoration) -> RewindOutcome:
     return "removed" if change.removes else "created" if change.plan.creates else "modified"
 
 
-def _before_writing(file: PlannedFile) -> RewoundFile:
-    return RewoundFile(
+def _before_writing(file: PlannedFile) -> RewindFileOutcome:
+    return RewindFileOutcome(
         file_path=file.rewind.path,
         outcome=_outcome(file.change),
         entries=tuple(entry.entry_id for entry in file.rewind.undone),
@@ -683,7 +683,7 @@ def _before_writing(file: PlannedFile) -> RewoundFile:
 def _result(
     request: RewindRequest,
     planned: PlannedRewind,
-    files: Sequence[RewoundFile],
+    files: Sequence[RewindFileOutcome],
     rewind_id: str | None,
     *,
     needs_approval: bool | None = None,

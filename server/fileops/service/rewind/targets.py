@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from fileops.core.roots import is_inside
 from fileops.model.errors import UnknownTarget
-from fileops.model.record import By, ByCommand, ByUnsure, Entry, LogQuery, Turn, session_of
+from fileops.model.record import By, ByCommand, ByUnsure, Entry, LogQuery, TurnRecord, session_of
 from fileops.model.rewind import RewindRequest, RewindTarget
 from fileops.model.sessions import SessionName
 from fileops.record.store import RecordStore
@@ -138,7 +138,7 @@ def _entries(store: RecordStore, query: LogQuery) -> list[Entry]:
     return entries
 
 
-def _turns(store: RecordStore, target: RewindTarget) -> list[Turn]:
+def _turns(store: RecordStore, target: RewindTarget) -> list[TurnRecord]:
     """Return the turn; or it and all later ones, of its session or of all sessions, newest first."""
     turn = store.turn(target.ids[0])
     if turn is None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from fileops.attach.handshake import BadRequest, Hook
-from fileops.model.record import Command
+from fileops.model.record import CommandRecord
 from fileops.model.sessions import SessionName
 from fileops.service.session_work import SessionWork
 from support.shared_daemon import McpHost, SharedDaemon
@@ -33,7 +33,7 @@ def opened(daemon: SharedDaemon) -> list[tuple[str, str]]:
     return [(command.session_id, command.label) for command in work_of(daemon).windows.open]
 
 
-def only(commands: tuple[Command, ...]) -> Command:
+def only(commands: tuple[CommandRecord, ...]) -> CommandRecord:
     (command,) = commands
     return command
 

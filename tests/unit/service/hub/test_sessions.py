@@ -205,7 +205,7 @@ def test_label_has_a_number_if_another_session_has_the_name_and_never_changes() 
     registry = SessionRegistry()
     first = registry.meet(SessionName("codex:1"), "c-1", "codex", "Codex")
     assert (first.label, registry.meet(SessionName("codex:2"), "c-2", "codex", "Codex").label) == ("Codex", "Codex 2")
-    registry.disconnected("c-1")
+    registry.disconnect("c-1")
     registry.note(did_read("codex:3"), "c-3", "codex", "Codex")
     registry.drop(SessionName("codex:2"))
     registry.note(did_read("codex:1"), "c-4", "codex", "Codex CLI")
@@ -217,13 +217,13 @@ def test_session_ends_an_hour_after_its_connection_and_not_before() -> None:
     registry = SessionRegistry(lambda: now)
     registry.note(did_read("gone"), "c-1", "c", "c in f")
     registry.note(did_read("here"), "c-2", "c", "c in f")
-    registry.disconnected("c-1")
+    registry.disconnect("c-1")
     now = KEPT_S - 1
-    assert registry.expired() == []
+    assert registry.find_expired() == []
     now = KEPT_S
-    assert registry.expired() == ["gone"]
+    assert registry.find_expired() == ["gone"]
     registry.note(did_read("gone"), "c-3", "c", "c in f")
-    assert registry.expired() == []
+    assert registry.find_expired() == []
 
 
 def test_session_of_two_connections_is_connected_until_both_have_left() -> None:
@@ -231,15 +231,15 @@ def test_session_of_two_connections_is_connected_until_both_have_left() -> None:
     registry = SessionRegistry(lambda: now)
     for connection in ("c-1", "c-2", "c-1"):
         registry.note(did_read("c:7"), connection, "c", "c in f")
-    registry.disconnected("c-1")  # the one that read last
-    assert registry.named("c", "7") is not None
+    registry.disconnect("c-1")  # the one that read last
+    assert registry.find_named("c", "7") is not None
     now = KEPT_S
-    assert registry.expired() == []
-    registry.disconnected("c-2")
-    assert registry.named("c", "7") is None
-    assert registry.expired() == []
+    assert registry.find_expired() == []
+    registry.disconnect("c-2")
+    assert registry.find_named("c", "7") is None
+    assert registry.find_expired() == []
     now = 2 * KEPT_S
-    assert registry.expired() == ["c:7"]
+    assert registry.find_expired() == ["c:7"]
 
 
 async def test_sessions_say_whether_they_are_of_the_editors_project(daemon: SharedDaemon, file: Path) -> None:
@@ -272,7 +272,7 @@ async def test_session_continues_when_one_of_its_two_connections_leaves(daemon: 
     assert "+2" in "\n".join(await daemon.state.notices(Hook("claude", "af9f", 0)))
     for n in range(MAX_KEPT):
         daemon.state.hub.sessions.note(did_read(f"s{n}"), "c-1", "c", "c in f")
-    daemon.state.hub.sessions.disconnected("c-1")
+    daemon.state.hub.sessions.disconnect("c-1")
     daemon.state.hub.end_expired_sessions()
     assert code_of(await new.tool("Read", file_path=str(file))) is None
     await daemon.state.reset(Hook("claude", "af9f", 0))
@@ -285,8 +285,8 @@ def test_least_recently_used_sessions_over_the_limit_end() -> None:
     for n in range(MAX_KEPT + 2):
         now = float(n)
         registry.note(did_read(f"s{n}"), f"c-{n}", "c", "c in f")
-        registry.disconnected(f"c-{n}")
-    assert registry.expired() == ["s0", "s1"]
+        registry.disconnect(f"c-{n}")
+    assert registry.find_expired() == ["s0", "s1"]
 
 
 async def test_expired_session_has_read_nothing(daemon: SharedDaemon, file: Path) -> None:
@@ -297,7 +297,7 @@ async def test_expired_session_has_read_nothing(daemon: SharedDaemon, file: Path
     assert record is not None and not record.is_connected
     for n in range(MAX_KEPT):
         daemon.state.hub.sessions.note(did_read(f"s{n}"), "c-1", "c", "c in f")
-    daemon.state.hub.sessions.disconnected("c-1")
+    daemon.state.hub.sessions.disconnect("c-1")
     daemon.state.hub.end_expired_sessions()
     assert daemon.state.hub.sessions.get(SessionName("claude-code:af9f")) is None
     second = await daemon.host(file.parent, "claude-code", hints=CLAUDE)
