@@ -51,9 +51,18 @@ def _saveable(files: "OverlayFileSystem", service: FileOps, path: str) -> "OpenD
 
 class HookConnection(ClientConnection):
     def __init__(
-        self, state: "DaemonState", hub: "Hub", name: str, host: str, session_id: "SessionName", cwd: str, pid: int,
-        *, language_servers: Sequence[LanguageServerSetting], subagent: str = "",
-    ) -> None:  # fmt: skip
+        self,
+        state: "DaemonState",
+        hub: "Hub",
+        name: str,
+        host: str,
+        session_id: "SessionName",
+        cwd: str,
+        pid: int,
+        *,
+        language_servers: Sequence[LanguageServerSetting],
+        subagent: str = "",
+    ) -> None:
         """Args: name: of the connection. pid: of the host's process. subagent: its name for people.
 
         language_servers: which the user lets the daemon start.

@@ -55,9 +55,14 @@ def start_recorder(
         unkept.note_entries(entries)
 
     recorder = Recorder(
-        open_store, windows, turns, _Documents(files, person_of), open_stream=open_stream, warn=recorded.warn,
+        open_store,
+        windows,
+        turns,
+        _Documents(files, person_of),
+        open_stream=open_stream,
+        warn=recorded.warn,
         on_entries=publish,
-    )  # fmt: skip
+    )
     recorder.on_turn = unkept.note_turn
     recorder.on_index = unkept.note_index
     recorder.text_of = text_of

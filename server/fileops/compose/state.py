@@ -353,9 +353,14 @@ class SharedParts:
         try:
             hub, open_stream = state.hub, self.streams.events if self._record == "on" else None
             return recording.start_recorder(
-                self.files, hub.person_of, hub.recorded, hub.unkept,
-                named_since=hub.sessions.named_since(), open_stream=open_stream, text_of=text_of,
-            )  # fmt: skip
+                self.files,
+                hub.person_of,
+                hub.recorded,
+                hub.unkept,
+                named_since=hub.sessions.named_since(),
+                open_stream=open_stream,
+                text_of=text_of,
+            )
         except Exception as fault:  # the boundary of an optional part; everything else works without it
             log.exception("nothing is recorded")
             warn(f"Changes are not recorded: {fault}. Everything else works.")

@@ -89,12 +89,12 @@ class _Job(Generic[T]):
 
 
 class WorkerPool:
-    """Threads for jobs that wait for the disk and for the `allowed` shares (None: for all)."""
+    """Threads for jobs that wait for the disk and for the `allowed` shares (None: for all). name: begins theirs."""
 
     def __init__(self, n_threads: int, allowed: frozenset[Share] | None = LOCAL) -> None:
         self._n_max = n_threads
         self._allowed = allowed
-        self._share = "any-" if allowed is None else "".join(f"{share}-" for share in sorted(allowed))
+        self.name = "-".join(("fileops-worker", *(("any",) if allowed is None else sorted(allowed))))
         self._threads: list[threading.Thread] = []
         self._jobs: SimpleQueue[_Job[object] | None] = SimpleQueue()
         self._lock = threading.Lock()
@@ -159,7 +159,7 @@ class WorkerPool:
             self._n_idle -= 1
             if self._n_idle < 0 and len(self._threads) < self._n_max:
                 self._n_idle += 1
-                name = f"fileops-worker-{self._share}{len(self._threads)}"
+                name = f"{self.name}-{len(self._threads)}"
                 thread = threading.Thread(target=self._work, name=name, daemon=True)
                 self._threads.append(thread)
                 thread.start()

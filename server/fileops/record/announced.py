@@ -224,10 +224,17 @@ def _commit_of(announced: Announced, before: Content, after: Content, stamp: Sta
         was.data, fmt, splices, file_path=announced.given_path, operation=operation, limits=Limits(), with_snippet=False
     )
     plan = Plan(
-        snapshot=was, format=fmt, splices=splices, edits=(), n_replacements=(), matches=(), match_lines=(),
-        creates=before is None, change=change,
+        snapshot=was,
+        format=fmt,
+        splices=splices,
+        edits=(),
+        n_replacements=(),
+        matches=(),
+        match_lines=(),
+        creates=before is None,
+        change=change,
         cells=changes_of_contents(announced.path, was.data, found.data),
-    )  # fmt: skip
+    )
     return Commit(
         edit_id=uuid.uuid4().hex,
         session_id=announced.session_id,

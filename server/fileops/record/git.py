@@ -140,9 +140,16 @@ def find_repository(root: str) -> Repository | None:
         return None
     try:
         lines = ask(
-            root, "rev-parse", "--show-toplevel", "--absolute-git-dir", "--git-path", "index", "--git-common-dir",
-            "--show-object-format", deadline_s=_SETTINGS_S,
-        )  # fmt: skip
+            root,
+            "rev-parse",
+            "--show-toplevel",
+            "--absolute-git-dir",
+            "--git-path",
+            "index",
+            "--git-common-dir",
+            "--show-object-format",
+            deadline_s=_SETTINGS_S,
+        )
         settings = _settings(root)
     except GitFailed:
         return None

@@ -120,8 +120,13 @@ def answering(root: str, *arguments: str, stdin: bytes = b"", deadline_s: float 
         try:
             process = subprocess.Popen(
                 [program, *_OPTIONS, "-C", root, *arguments],
-                stdin=given, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=_environment(), cwd="/", bufsize=0,
-            )  # fmt: skip
+                stdin=given,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                env=_environment(),
+                cwd="/",
+                bufsize=0,
+            )
         except OSError as error:
             raise GitFailed(str(error)) from error
         stack.enter_context(process)

@@ -1053,11 +1053,18 @@ class Recorder:
         off = [(root, fault.kind) for root, fault in self._faults.items() if root not in self._folders]
         return [
             RecordedFolder(
-                root=root, state="off", reason=reason, n_files=0, n_copied=0, n_to_copy=0, watched=False,
-                n_bytes=self.store.n_bytes, since=self.store.recorded_since(root),
+                root=root,
+                state="off",
+                reason=reason,
+                n_files=0,
+                n_copied=0,
+                n_to_copy=0,
+                watched=False,
+                n_bytes=self.store.n_bytes,
+                since=self.store.recorded_since(root),
             )
             for root, reason in (*off, *((root, "folders") for root in refused))
-        ]  # fmt: skip
+        ]
 
     def _retry_faults(self) -> None:
         for root, fault in self._faults.items():
@@ -1630,12 +1637,27 @@ class Recorder:
         typist = typed_by or _typist_of(documents, data, typed_before)
         loader = None if typist is not None else _typist_of(documents, data, touch.began)
         return Observed(
-            path=path, root=folder.root, before=before, after=after, before_data=None, after_data=data,
-            began=touch.earliest or touch.began, read=self._now(), time=self._wall(), commands=open_commands.commands,
-            is_certain=is_of_them, n_writes=touch.n_writes, typed_by=typist, loaded_by=loader,
-            is_open=bool(documents), found=touch.found, gap=touch.gap, known_at=touch.known_at, names=others,
+            path=path,
+            root=folder.root,
+            before=before,
+            after=after,
+            before_data=None,
+            after_data=data,
+            began=touch.earliest or touch.began,
+            read=self._now(),
+            time=self._wall(),
+            commands=open_commands.commands,
+            is_certain=is_of_them,
+            n_writes=touch.n_writes,
+            typed_by=typist,
+            loaded_by=loader,
+            is_open=bool(documents),
+            found=touch.found,
+            gap=touch.gap,
+            known_at=touch.known_at,
+            names=others,
             is_beside_git=touch.is_beside_git,
-        )  # fmt: skip
+        )
 
     def _open_since(self, folder: Folder, path: str, touch: _Touch) -> OpenCommands:
         until = self.windows.edge
@@ -1969,16 +1991,29 @@ def _compared_content(path: str) -> bytes | None:
 def _stamp_of(found: ReadFile) -> Stamp:
     """Return what is known of the file's stamp; whatever compares it with another one then reads the file."""
     return Stamp(
-        dev=0, ino=found.inode, size_bytes=found.size_bytes, mtime_ns=found.mtime_ns, ctime_ns=found.ctime_ns,
-        mode=found.mode, uid=0, gid=0, n_links=1,
-    )  # fmt: skip
+        dev=0,
+        ino=found.inode,
+        size_bytes=found.size_bytes,
+        mtime_ns=found.mtime_ns,
+        ctime_ns=found.ctime_ns,
+        mode=found.mode,
+        uid=0,
+        gid=0,
+        n_links=1,
+    )
 
 
 def _known_of(found: ReadFile, digest: bytes | None) -> Known:
     return Known(
-        content=found.content, digest=digest, mtime_ns=found.mtime_ns, size_bytes=found.size_bytes, inode=found.inode,
-        is_executable=bool(found.mode & 0o100), mode=found.mode, ctime_ns=found.ctime_ns,
-    )  # fmt: skip
+        content=found.content,
+        digest=digest,
+        mtime_ns=found.mtime_ns,
+        size_bytes=found.size_bytes,
+        inode=found.inode,
+        is_executable=bool(found.mode & 0o100),
+        mode=found.mode,
+        ctime_ns=found.ctime_ns,
+    )
 
 
 def _known_of_snapshot(snapshot: Snapshot, root: str) -> Known | None:

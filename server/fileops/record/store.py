@@ -407,8 +407,9 @@ class RecordStore:
         rows = self._read(
             _entry_of,
             f"SELECT {_COLUMNS} FROM entry WHERE path = ? AND seq < ? ORDER BY seq DESC LIMIT 1",
-            os.fsencode(entry.path), self._seq_of(entry.entry_id),
-        )  # fmt: skip
+            os.fsencode(entry.path),
+            self._seq_of(entry.entry_id),
+        )
         return rows[0] if rows else None
 
     def following(self, entry: Entry) -> Entry | None:
@@ -416,8 +417,9 @@ class RecordStore:
         rows = self._read(
             _entry_of,
             f"SELECT {_COLUMNS} FROM entry WHERE path = ? AND seq > ? ORDER BY seq LIMIT 1",
-            os.fsencode(entry.path), self._seq_of(entry.entry_id),
-        )  # fmt: skip
+            os.fsencode(entry.path),
+            self._seq_of(entry.entry_id),
+        )
         return rows[0] if rows else None
 
     def other_half(self, entry: Entry) -> Entry | None:
@@ -458,8 +460,10 @@ class RecordStore:
             _entry_of,
             f"SELECT {_COLUMNS} FROM entry WHERE path = ? AND {column} = ? "
             "ORDER BY ABS(seq - (SELECT seq FROM entry WHERE entry_id = ?)) LIMIT 1",
-            os.fsencode(name), os.fsencode(entry.path), entry.entry_id,
-        )  # fmt: skip
+            os.fsencode(name),
+            os.fsencode(entry.path),
+            entry.entry_id,
+        )
         return rows[0] if rows else None
 
     def entries(self, query: LogQuery, *, is_file: bool = False) -> tuple[list[Entry], bool]:
@@ -589,9 +593,13 @@ class RecordStore:
             condition, of = self._in_scope(query.folders)
             require(condition, *of)
         for column, wanted in (
-            ("session_id", query.session_id), ("turn_id", query.turn_id), ("command_id", query.command_id),
-            ("rewind_id", query.rewind_id), ("by", query.by), ("kept", query.kept),
-        ):  # fmt: skip
+            ("session_id", query.session_id),
+            ("turn_id", query.turn_id),
+            ("command_id", query.command_id),
+            ("rewind_id", query.rewind_id),
+            ("by", query.by),
+            ("kept", query.kept),
+        ):
             if wanted is not None:
                 require(f"{column} = ?", wanted)
         if query.sessions is not None:
@@ -626,12 +634,25 @@ class RecordStore:
         self._db.execute(
             "INSERT OR REPLACE INTO entry VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
-                seq, entry.entry_id, entry.time, os.fsencode(entry.path), kind_of(entry.by), session_of(entry.by),
-                entry.turn_id, entry.command_id, entry.edit_id, entry.rewind_id, entry.undone_by, entry.kept,
-                _digest_of(entry.before), _digest_of(entry.after), _encoded(entry.moved_from),
-                _encoded(entry.moved_to), body,
+                seq,
+                entry.entry_id,
+                entry.time,
+                os.fsencode(entry.path),
+                kind_of(entry.by),
+                session_of(entry.by),
+                entry.turn_id,
+                entry.command_id,
+                entry.edit_id,
+                entry.rewind_id,
+                entry.undone_by,
+                entry.kept,
+                _digest_of(entry.before),
+                _digest_of(entry.after),
+                _encoded(entry.moved_from),
+                _encoded(entry.moved_to),
+                body,
             ),
-        )  # fmt: skip
+        )
 
     # --- contents ----------------------------------------------------------------------------------------------
 
@@ -716,8 +737,10 @@ class RecordStore:
         while True:
             rows = self._edit_rows(
                 f"{' AND '.join(conditions)} ORDER BY edit.time DESC, edit.rowid DESC LIMIT ? OFFSET ?",
-                *values, _EDITS_AT_ONCE, n_rows,
-            )  # fmt: skip
+                *values,
+                _EDITS_AT_ONCE,
+                n_rows,
+            )
             for edit, undone_by in rows:
                 n_bytes += len(edit.body)
                 if n_bytes > max_bytes and n_rows:
@@ -763,8 +786,9 @@ class RecordStore:
             _turn_of,
             f"SELECT body FROM turn WHERE session_id = ? AND ({_HAS_HOST_ID.format('session_id')} OR began >= ?) "
             "ORDER BY began DESC, rowid DESC LIMIT 1",
-            session_id, self.named_since,
-        )  # fmt: skip
+            session_id,
+            self.named_since,
+        )
         return rows[0] if rows else None
 
     def turns(

@@ -110,9 +110,13 @@ class WriteAhead:
 
     def _append(self, intended: IntendedWrite) -> None:
         row = _Row(
-            os.fsencode(intended.path), intended.session_id, intended.label, intended.before, intended.after,
+            os.fsencode(intended.path),
+            intended.session_id,
+            intended.label,
+            intended.before,
+            intended.after,
             intended.time,
-        )  # fmt: skip
+        )
         try:
             if self._fd < 0:
                 flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -156,9 +160,13 @@ class WriteAhead:
 
 def _intended(row: _Row) -> IntendedWrite:
     return IntendedWrite(
-        path=os.fsdecode(row.path), session_id=SessionName(row.session_id), label=row.label, before=row.before,
-        after=row.after, time=row.time,
-    )  # fmt: skip
+        path=os.fsdecode(row.path),
+        session_id=SessionName(row.session_id),
+        label=row.label,
+        before=row.before,
+        after=row.after,
+        time=row.time,
+    )
 
 
 def is_of_one(writes: Sequence[IntendedWrite], before: bytes | None) -> bool:

@@ -36,9 +36,7 @@ def deletion_text(path: str, by: str) -> str:
 
 
 def whole_text(numbered_lines: str) -> str:
-    return (
-        "This is in the file now, and counts as read. The same call, sent again, is accepted:\n" + numbered_lines
-    )  # fmt: skip
+    return "This is in the file now, and counts as read. The same call, sent again, is accepted:\n" + numbered_lines
 
 
 def number_lines(content: str, first_line: int = 1) -> str:

@@ -524,12 +524,19 @@ class ClientHistory:
         if store is None:
             return None
         return RewindOperation(
-            fs=self._fs, freshness=workspace.freshness, events=self._client.events,
-            committer=workspace.committer_of(self._client.umask, self._client.label_of), settings=self._settings,
-            history=workspace.history, store=store,
-            may_rewind=partial(self._may_rewind, store), settle=workspace.settle_record,
-            deciding=workspace.deciding, person=self._client.person, committed=self._committed_files(),
-        )  # fmt: skip
+            fs=self._fs,
+            freshness=workspace.freshness,
+            events=self._client.events,
+            committer=workspace.committer_of(self._client.umask, self._client.label_of),
+            settings=self._settings,
+            history=workspace.history,
+            store=store,
+            may_rewind=partial(self._may_rewind, store),
+            settle=workspace.settle_record,
+            deciding=workspace.deciding,
+            person=self._client.person,
+            committed=self._committed_files(),
+        )
 
     def _may_rewind(self, store: "RecordStore", entry: Entry) -> bool:
         session_id = session_of(entry.by)

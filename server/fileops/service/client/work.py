@@ -93,9 +93,10 @@ class ClientWork:
         query = LogQuery(command_id=command.command_id)
         entries = [] if store is None else await self._run_on_disk(lambda: store.entries(query)[0])
         return EndedCommand(
-            command_id=command.command_id, entries=tuple(entry.entry_id for entry in reversed(entries)),
+            command_id=command.command_id,
+            entries=tuple(entry.entry_id for entry in reversed(entries)),
             n_unsettled=sum(not entry.settled for entry in entries),
-        )  # fmt: skip
+        )
 
     async def list(self, session_id: SessionName | None, root: str | None, limit: int | None) -> Sequence[CountedTurn]:
         """Return the turns that this client may see, newest first, of one session or of all.

@@ -208,9 +208,14 @@ class Companion:
 
     def _announce(self, edit: HostEdit, saved: Snapshot, call_id: str, *, is_kept: bool) -> None:
         for announced in self._announcer.announce(
-            edit, saved, call_id=call_id, session_id=self.session_id, label=self._label(), is_kept=is_kept,
+            edit,
+            saved,
+            call_id=call_id,
+            session_id=self.session_id,
+            label=self._label(),
+            is_kept=is_kept,
             read=self._files.read_saved,
-        ):  # fmt: skip
+        ):
             self._workspace.announced.announce(announced)
 
     # --- after -------------------------------------------------------------------------------------------------
@@ -346,9 +351,13 @@ class Companion:
         knows_all = announced.is_whole or not commit.before.exists
         if announced.is_made is not None:
             freshness.note_cells_written(
-                self.session_id, announced.given_path, committed, commit.before, commit.plan.cells,
+                self.session_id,
+                announced.given_path,
+                committed,
+                commit.before,
+                commit.plan.cells,
                 shown=self._find_shown(write),
-            )  # fmt: skip
+            )
         elif not knows_all and not freshness.is_tracked(self.session_id, announced.path):
             freshness.note_blind_write(self.session_id, committed)
         else:

@@ -55,10 +55,17 @@ class Announcer(Struct, frozen=True):
             is_made: Callable[[Content, Content], bool] | None = None,
         ) -> Announced:
             return Announced(
-                call_id=call_id, session_id=session_id, label=label, given_path=given_path, before=before,
-                results_of=results_of, merged_with=merged_with, is_whole=is_whole, is_kept=is_kept,
+                call_id=call_id,
+                session_id=session_id,
+                label=label,
+                given_path=given_path,
+                before=before,
+                results_of=results_of,
+                merged_with=merged_with,
+                is_whole=is_whole,
+                is_kept=is_kept,
                 is_made=is_made,
-            )  # fmt: skip
+            )
 
         if isinstance(edit, Removal):
             gone = announce(saved, edit.file_path, lambda _: (None,), lambda _: None, is_whole=True)

@@ -34,9 +34,11 @@ def item_of(store: "RecordStore", beginning: str) -> RecordItem:
     counted = None
     if turn is not None:
         counted = CountedTurn(
-            turn=turn, n_entries=len(entries), n_files=len({entry.path for entry in entries}),
+            turn=turn,
+            n_entries=len(entries),
+            n_files=len({entry.path for entry in entries}),
             n_undone=sum(entry.undone_by is not None for entry in entries),
-        )  # fmt: skip
+        )
     return RecordItem(
         entries=tuple(entries),
         diff=_diff(store, entries),

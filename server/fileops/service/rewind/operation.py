@@ -381,9 +381,12 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
     def _leave_rename(self, rename: Rename, plans: dict[str, PlannedFile]) -> None:
         """Plan that both names stay as they are."""
         of_others = [
-            by for file in plans.values() for conflict in file.rewind.conflicts for by in conflict.by
+            by
+            for file in plans.values()
+            for conflict in file.rewind.conflicts
+            for by in conflict.by
             if file.rewind.path in {rename.old_path, rename.new_path}
-        ]  # fmt: skip
+        ]
         for path in {rename.old_path, rename.new_path} & plans.keys():
             is_recreated = path == rename.old_path and plans[path].change.plan.snapshot.exists
             self._leave_file(path, plans, reason="recreated" if is_recreated else "overlaps", by=of_others)
@@ -526,9 +529,11 @@ class RewindPlanner(Struct, frozen=True, kw_only=True):
     @property
     def _undoer(self) -> Undoer:
         return Undoer(
-            freshness=self.op.freshness, by_session=self.request.by_session, person=self.op.person,
+            freshness=self.op.freshness,
+            by_session=self.request.by_session,
+            person=self.op.person,
             rewind_id=self.rewind_id,
-        )  # fmt: skip
+        )
 
     def result(
         self, work: RewindWork, made: Sequence[Made[Restoration]], *, needs_approval: bool | None = None
@@ -557,9 +562,13 @@ class RewindPlanner(Struct, frozen=True, kw_only=True):
         planned = work.known
         files = tuple(map(_before_writing, planned.files)) if isinstance(failure.error, PlanChanged) else ()
         return replace(
-            result, plan=planned.plan, conflicts=planned.conflicts, n_left=planned.n_left, files=files,
+            result,
+            plan=planned.plan,
+            conflicts=planned.conflicts,
+            n_left=planned.n_left,
+            files=files,
             decided=count_decided(planned.decided) if self.request.is_undecided_only else None,
-        )  # fmt: skip
+        )
 
 
 def count_decided(decided: Sequence[Entry]) -> DecidedCount:
@@ -632,9 +641,14 @@ def _question(
     texts = rewind_question_texts([change.file_path for change in changed], len(planned.undone), session or "A person")
     first = changed[0]
     question = question_about(
-        first.plan, first.undone.content or b"", texts,
-        file_path=first.file_path, session_id=session, policy=policy, check=token.check,
-    )  # fmt: skip
+        first.plan,
+        first.undone.content or b"",
+        texts,
+        file_path=first.file_path,
+        session_id=session,
+        policy=policy,
+        check=token.check,
+    )
     whole = ReviewPart(
         id="1-rewind", old_start=0, old_lines=0, new_start=0, new_lines=0, diff="", splice=Splice(0, 0, b"")
     )

@@ -48,7 +48,7 @@ async def test_requests_run_where_the_table_says(
     run = WorkerPool.run
 
     async def observed(pool: WorkerPool, *arguments: Any) -> Any:
-        used.add(f"fileops-worker-{pool._share}".removesuffix("-"))  # pyright: ignore[reportPrivateUsage]
+        used.add(pool.name)
         return await run(pool, *arguments)
 
     monkeypatch.setattr(WorkerPool, "run", observed)
