@@ -233,6 +233,7 @@ async function anotherEncoding() {
 
 /** How it is decided is tested in the extension host. */
 async function aCommand() {
+  if (process.argv[5]) await palette('Notifications: Clear All Notifications'); // none in the picture
   const commandTab = tab('shop-bot: command waits for you');
   const call = agent('shop-bot', 'bash', { command: 'python -m pytest -q tests/test_prices.py &&\n  echo done >> log.txt', description: 'See whether the prices still add up' });
   await commandTab.waitFor();
