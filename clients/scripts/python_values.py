@@ -3,8 +3,9 @@
 A type that the client shows under another name than the wire is in NAMES, one that is written by hand in BY_HAND.
 """
 
+import re
 import textwrap
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, cast
 
@@ -80,7 +81,7 @@ def details(schema: Json) -> str:
     parts = [name for name in _in_order(found, defs) if name not in tools]
     lines = [
         HEAD.format(title="The `details` of a result, as the daemon sends them: JSON objects with these keys."),
-        "from __future__ import annotations\n",
+        # Without the future import: a TypedDict compiles each annotation that is a string when it is imported.
         "from typing import Any, Literal, NotRequired, TypedDict\n",
     ]
     for name in parts:
@@ -98,7 +99,7 @@ def details(schema: Json) -> str:
     }
     about = "The structured facts of a result. The request and its outcome determine which of them are set."
     lines += _typed_dict("Details", about, keys, {"required": []})
-    return "\n".join(lines).replace("\n\n\n\n", "\n\n\n").rstrip() + "\n"
+    return "\n".join(_quote_later_names(lines)).replace("\n\n\n\n", "\n\n\n").rstrip() + "\n"
 
 
 def options(schema: Json) -> str:
@@ -166,6 +167,19 @@ def _typed_dict(name: str, description: str, properties: Json, of: Json, array: 
         kind = _type(shape, array)
         yield f"    {key}: {kind if key in required or not required else f'NotRequired[{kind}]'}"
         yield _docstring(shape["description"])
+
+
+def _quote_later_names(lines: Sequence[str]) -> Iterator[str]:
+    """Quote the types that name a class which is defined further below."""
+    classes = [found[1] if (found := re.match(r"\s*class (\w+)", line)) else None for line in lines]
+    later = {name for name in classes if name is not None}
+    for line, name in zip(lines, classes, strict=True):
+        later.discard(name or "")
+        key, colon, kind = line.partition(": ")
+        if colon and re.fullmatch(r"    \w+", key) and later & set(re.findall(r"\w+", kind)):
+            yield f"{key}: {kind!r}" if '"' in kind else f'{key}: "{kind}"'
+        else:
+            yield line
 
 
 def _coerced() -> Iterator[str]:
