@@ -633,6 +633,23 @@ async def test_texts_that_the_host_reports_say_which_write_was_its_own(
         assert path.read_text() == saved
 
 
+async def test_formatted_lines_of_a_host_stay_the_hosts_and_are_undone(
+    host: HookedHost, project: Path, person: LspClient
+) -> None:
+    """R-LOG-3: a formatter, such as a hook of the user's, writes after the host's own tool."""
+    path = project / "a.txt"
+    await host.read(path)
+    assert (await host.edit(path, "line 3\n", "x=[1,2]\n")).reason is None
+    written = await author(person, path)
+    path.write_text(path.read_text().replace("x=[1,2]", "x = [1, 2]"))
+    assert (await author(person, path))["by"]["kind"] == "outside"
+    blamed = (await person.call("fileops/blame", {"file_path": str(path)}))["lines"]
+    (owned,) = [lines for lines in blamed if lines["entry_id"] is not None]
+    assert (owned["first_line"], owned["n_lines"], owned["entry_id"]) == (3, 1, written["entry_id"])
+    await person.call("fileops/rewind", {"entry_id": written["entry_id"]})
+    assert path.read_text() == TEXT
+
+
 async def test_what_a_formatter_makes_of_the_hosts_own_text_is_not_the_hosts(
     daemon: SharedDaemon, project: Path, person: LspClient
 ) -> None:

@@ -38,12 +38,15 @@ class FileStep(Struct, frozen=True):
 
     step_id: of an entry. before, after: digests of the contents, None without a file. reverse: splices over the content
     after it (after a deletion: over b""); None for a change that was only observed: the contents are compared.
+    may_format: whether it counts as a formatter's if it changes only blanks between the same words. It then goes with
+    the text that it formats.
     """
 
     step_id: str
     before: bytes | None
     after: bytes | None
     reverse: tuple[Splice, ...] | None = None
+    may_format: bool = False
 
     @property
     def kind(self) -> StepKind:

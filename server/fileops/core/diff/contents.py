@@ -71,6 +71,46 @@ def splices_between(before: bytes, after: bytes, fmt: TextFormat) -> tuple[Splic
     return tuple(result)
 
 
+def splices_of_blanks(before: bytes, after: bytes, fmt: TextFormat) -> tuple[Splice, ...] | None:
+    """Return splices of blanks over `before` that produce `after`; None if the two have not the same words and signs.
+
+    So that is what a formatter changes. Not known of encodings whose units have several bytes.
+    """
+    if fmt.unit_bytes > 1:
+        return None
+    head, tail = common_lines(before, after, fmt)
+    old, new = before[head : len(before) - tail], after[head : len(after) - tail]
+    if b"".join(old.split()) != b"".join(new.split()):  # fast, and seldom equal
+        return None
+    old_words, old_blanks = _words_and_blanks(old, fmt)
+    new_words, new_blanks = _words_and_blanks(new, fmt)
+    if old_words != new_words:
+        return None
+    result: list[Splice] = []
+    for (start, old_blank), (_, new_blank) in zip(old_blanks, new_blanks, strict=True):
+        if old_blank != new_blank:
+            shorter = min(len(old_blank), len(new_blank))
+            n_start = _common_head(old_blank, new_blank, shorter)
+            n_end = _common_tail(old_blank, new_blank, shorter - n_start)
+            first, stop = head + start + n_start, head + start + len(old_blank) - n_end
+            result.append(Splice(first, stop, new_blank[n_start : len(new_blank) - n_end]))
+    return tuple(result)
+
+
+def _words_and_blanks(data: bytes, fmt: TextFormat) -> tuple[list[bytes], list[tuple[int, bytes]]]:
+    """Return the words and signs, and the blanks before each and after the last, with where each begins."""
+    words, blanks, at, blank = list[bytes](), list[tuple[int, bytes]](), 0, b""
+    for part in words_of(data, fmt):
+        at += len(part)
+        if part.isspace():
+            blank = part
+            continue
+        words.append(part)
+        blanks.append((at - len(part) - len(blank), blank))
+        blank = b""
+    return words, [*blanks, (at - len(blank), blank)]
+
+
 def common_lines(before: bytes, after: bytes, fmt: TextFormat) -> tuple[int, int]:
     """Return how many bytes of whole lines, with the BOM, both begin with, and how many more both end with.
 

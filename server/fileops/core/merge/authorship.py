@@ -66,7 +66,8 @@ def owners_of_lines(
     story = story_of(steps, present, StepTexts(content_of), undoes or {}, tool_edits=tool_edits, parents=parents)
     result: list[OwnedLines] = []
     carriers = story.undos | story.events_of(carried)
-    for number, event in enumerate(writers_of_lines(story.vector, present, story.texts, carriers), 1):
+    writers = writers_of_lines(story.vector, present, story.texts, carriers, story.formats)
+    for number, event in enumerate(writers, 1):
         entry_id = None if story.entry_ids[event] in carried else story.entry_ids[event]
         if result and result[-1].entry_id == entry_id:
             result[-1] = OwnedLines(result[-1].first_line, result[-1].n_lines + 1, entry_id)
@@ -126,6 +127,20 @@ def _made_by(spans: Sequence[Span], chosen: Collection[int]) -> set[int]:
 def _ids(story: Story, events: Collection[int]) -> tuple[str, ...]:
     ids = (story.entry_ids[event] for event in sorted(events))
     return tuple(entry_id for entry_id in ids if entry_id is not None)
+
+
+def formatted_places(
+    steps: Sequence[FileStep],
+    present: bytes,
+    places: Sequence[ChangedPlace],
+    content_of: ContentOf,
+    undoes: Mapping[str, Collection[str]] | None = None,
+    tool_edits: Collection[str] = (),
+) -> list[bool]:
+    """Return for each place of own_places, which has the arguments, whether a formatter has changed blanks in it."""
+    story = story_of(steps, present, StepTexts(content_of), undoes or {}, tool_edits=tool_edits, has_donors=False)
+    near = spans_between(story.vector, [(place.start, place.end) for place in places])
+    return [any(not story.formats.isdisjoint(span.events) for span in spans) for spans in near]
 
 
 def shared_places(

@@ -14,7 +14,7 @@ from itertools import chain, groupby, pairwise
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fileops.core.diff.contents import is_of_word, splices_between, words_of
+from fileops.core.diff.contents import is_of_word, splices_between, splices_of_blanks, words_of
 from fileops.core.merge.rewind_cells import StepContents, is_notebook, rewind_cells
 from fileops.core.merge.texts import ContentOf, StepTexts
 from fileops.core.merge.undo import MAX_COMPARED_BYTES, Undone, line_ranges, undo_edits
@@ -94,8 +94,13 @@ def rewind_file(
             return Rewound(content=content, undone=ours)
     whole = _Trial([_Part(step.step_id, step) for step in steps], present, texts).without({*chosen, *cancelled})
     if isinstance(whole, Undone) and not (is_notebook(present) and not _is_usable(whole.content)):
-        if present is not None and not is_notebook(present) and _joins_lines(whole.splices, present):
-            # The end between two lines of others may have been taken for one of the target's.
+        if (
+            present is not None
+            and not is_notebook(present)
+            and (_joins_lines(whole.splices, present) or _is_formatted(steps, {*chosen, *cancelled}, present, texts))
+        ):
+            # The end between two lines of others may have been taken for one of the target's, and blanks that a
+            # formatter wrote in the target's text may have been left.
             by_story = _by_story(history, {*chosen, *cancelled}, ours, present, texts, undoes or {}, tool_edits)
             if by_story is not None and not by_story.left:
                 return by_story
@@ -126,6 +131,20 @@ def _joins_lines(splices: Sequence[Splice], present: bytes) -> bool:
         if before.strip() and behind.strip():
             return True
     return False
+
+
+def _is_formatted(steps: Sequence[FileStep], undone: Collection[str], present: bytes, texts: StepTexts) -> bool:
+    """Return whether a formatter changed only blanks since the first step, or the present text differs only in blanks.
+
+    Args: undone: steps that are no formatters'.
+    """
+    for step in steps:
+        before = texts.before(step) if step.may_format and step.step_id not in undone else None
+        after = None if before is None else texts.after(step)
+        if before and after and splices_of_blanks(before, after, detect_format(before)):
+            return True
+    newest = texts.after(steps[-1])
+    return newest is not None and bool(splices_of_blanks(newest, present, detect_format(newest)))
 
 
 def _by_story(

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from fileops.core import splices as splicing
-from fileops.core.diff.contents import common_lines, splices_between
+from fileops.core.diff.contents import common_lines, splices_between, splices_of_blanks
 from fileops.core.merge.rebase import minimal
 from fileops.core.merge.texts import StepTexts
 from fileops.core.story.alignment import Aligned, Donor, applied, reordered, splices_by_words
@@ -71,6 +71,7 @@ class Story:
         self.texts.add(first)
         self.entry_ids: list[str | None] = [None]  # of each event; None if it is not recorded
         self.undos = set[int]()
+        self.formats = set[int]()  # events that changed only blanks between the same words
         # False if an undo led elsewhere than its effects, so that where its text belongs is a guess; or if the contents
         # are of several encodings, whose texts cannot be joined: without text, a file has no byte order mark either.
         self.is_exact = True
@@ -98,14 +99,19 @@ class Story:
         undone: Collection[int] | None = None,
         writes: bool = False,
         is_own: bool = False,
+        may_format: bool = False,
         parents: Collection[bytes] = (),
     ) -> None:
         """The file becomes `data`.
 
         splices: from the present content, if they are known. undone: the events that this undoes. writes: what it
         inserts is its own, even if it was there before. is_own: its effect is its own, even if it only leads back to a
-        known content. parents: the contents that it may have merged.
+        known content. may_format: see FileStep. parents: the contents that it may have merged.
         """
+        if splices is None and undone is None and may_format:
+            splices = splices_of_blanks(self.data, data, detect_format(self.data)) if data != self.data else None
+            if splices is not None:
+                self.formats.add(len(self.entry_ids))
         parents = [parent for parent in parents if parent != data]
         for parent in parents:
             self._learn(parent)
@@ -129,7 +135,8 @@ class Story:
     def undo(self, chosen: Collection[int]) -> Undo:
         """Return what an undo of these events makes of the present content."""
         before = self._content_before_newest(chosen)
-        return Undo(self.vector, self.data, self.texts, frozenset(chosen), before=before)
+        formats = frozenset(self.formats.difference(chosen))
+        return Undo(self.vector, self.data, self.texts, frozenset(chosen), formats=formats, before=before)
 
     def _content_before_newest(self, chosen: Collection[int]) -> bytes | None:
         """Return the content before the events, if there are no others since; None if there are, or it is forgotten."""
@@ -192,7 +199,8 @@ class Story:
         vector = self.undo(undone).vector(event)
         if self.texts.content(vector) == data:
             return vector
-        return Undo(self.vector, self.data, self.texts, undone, leaves=False).vector(event)
+        formats = frozenset(self.formats - undone)
+        return Undo(self.vector, self.data, self.texts, undone, formats=formats, leaves=False).vector(event)
 
     def _learn(self, content: bytes) -> None:
         """Make a content known that the file never had here: nobody is known to have written what is new in it."""
@@ -336,8 +344,9 @@ def story_of(
             undone=story.events_of(undoes[step.step_id]) if is_undo else None,
             writes=not is_undo and (step.reverse is not None or step.step_id in tool_edits),
             is_own=step.step_id in own,
+            may_format=step.may_format,
             parents=(parents or {}).get(step.step_id, ()),
         )
-    if present != story.data:
-        story.go_to(present)
+    if present != story.data:  # not recorded yet
+        story.go_to(present, may_format=True)
     return story

@@ -5,8 +5,10 @@ content was then. A cluster is undone, or left if that would touch what others d
 others from then on, so the rules are asked again until nothing changes.
 """
 
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import accumulate
 from typing import Literal
 
 from msgspec import Struct
@@ -19,8 +21,10 @@ from fileops.model.files import TextFormat
 # replaced: others wrote in place of what it wrote. removed: others removed all that it had written in place of what
 # would come back. typed: others typed exactly where it only removed something. divided: others wrote in the middle of
 # its insertion, and not whole lines. doubled: others moved a word that would come back. glued: two words would touch.
-# moved: its other half, the same text at another place, is left.
-WhyLeft = Literal["replaced", "removed", "typed", "divided", "doubled", "glued", "moved"]
+# moved: its other half, the same text at another place, is left. apart: it formats text that stays.
+WhyLeft = Literal["replaced", "removed", "typed", "divided", "doubled", "glued", "moved", "apart"]
+
+_NEAR_BYTES = 4096  # beside a blank, in which the text that it belongs to is looked for
 
 # What becomes of a span: it stays; it stays away; it goes; it returns; others removed it before it could go.
 Fate = Literal["stays", "away", "goes", "returns", "lost"]
@@ -42,6 +46,7 @@ class EventPlace(Struct):
 class Undo:
     """An undo of the chosen events in the content of a vector.
 
+    formats: events of formatters, which are undone where they format text that goes; each of their blanks is a cluster.
     clusters: from top to bottom. before: the content before the events if nothing came after them: it is the result.
     leaves: whether the rules are asked; they are not, if it is known that all has been undone.
     """
@@ -53,17 +58,20 @@ class Undo:
         texts: Texts,
         chosen: frozenset[int],
         *,
+        formats: frozenset[int] = frozenset(),
         before: bytes | None = None,
         leaves: bool = True,
     ) -> None:
-        self._spans, self._chosen, self._before = vector, chosen, before
-        self._next_event = max(chosen, default=0) + 1  # newer than what it undoes
-        self._fmt = TextFormat(encoding=detect_format(data).encoding)
+        formats = frozenset(event for event in formats if event > min(chosen, default=event))
+        self._spans, self._chosen, self._formats, self._before = vector, chosen | formats, formats, before
+        self._next_event = max(self._chosen, default=0) + 1  # newer than what it undoes
+        self._data, self._fmt = data, TextFormat(encoding=detect_format(data).encoding)
         self._texts = [texts.of(span) for span in vector]
         self._lent = {n: loans for n, span in enumerate(vector) if (loans := span.loans)}
         self.clusters: list[EventPlace] = []
         self._cluster_of: dict[tuple[int, int], EventPlace] = {}  # by event and number of the span
         self._find_clusters()
+        self._leave_apart()
         if leaves and before is None:
             moves = self._moves()
             while self._leaves_more(moves):
@@ -116,7 +124,11 @@ class Undo:
         for n, span in enumerate(self._spans):
             for event in sorted(span.events & self._chosen):
                 cluster = newest.get(event)
-                if cluster is None or self._has_line_between(event, cluster.spans[-1], n, newline):
+                if (
+                    cluster is None
+                    or event in self._formats
+                    or self._has_line_between(event, cluster.spans[-1], n, newline)
+                ):
                     cluster = newest[event] = EventPlace(event, [], at, at)
                     self.clusters.append(cluster)
                 cluster.spans.append(n)
@@ -168,8 +180,9 @@ class Undo:
 
     def _leaves_more(self, moves: Sequence[Sequence[EventPlace]]) -> bool:
         """Ask all rules once. Returns whether one of them left a cluster."""
+        is_new = self._leave_apart()
         fates = self._fates()
-        is_new = self._leave_contested(fates)
+        is_new = self._leave_contested(fates) or is_new
         is_new = self._leave_divided(fates) or is_new
         if not is_new:
             is_new = self._leave_doubled(fates)
@@ -181,6 +194,41 @@ class Undo:
                 for cluster in undone:
                     cluster.why = "moved"
         return is_new
+
+    def _leave_apart(self) -> bool:
+        """Leave the blanks of formatters that are not in or beside older text that goes."""
+        if not self._formats:
+            return False
+        is_new, fates = False, self._fates()
+        stops = list(accumulate(span.n_bytes for span in self._spans))
+        for cluster in self.clusters:
+            if cluster.event not in self._formats or cluster.why is not None:
+                continue
+            # What was written since would not be there to be formatted.
+            if all(self._spans[n].writer > cluster.event for n in self._going_beside(cluster, fates, stops)):
+                cluster.why, is_new = "apart", True
+        return is_new
+
+    def _going_beside(self, cluster: EventPlace, fates: Sequence[Fate], stops: Sequence[int]) -> list[int]:
+        """Return the spans that go beside a blank and take it with them: the words before and after it, or one of them.
+
+        A blank between two words of a line goes with both; one at the beginning or end of a line goes with that line's
+        word, and the end of a line, or a blank line, with either.
+        """
+        before = self._data[max(cluster.start - _NEAR_BYTES, 0) : cluster.start]
+        after = self._data[cluster.end : cluster.end + _NEAR_BYTES]
+        n_before, n_after = len(before.rstrip()), len(after.lstrip())
+        first = bisect_right(stops, cluster.start - len(before) + n_before - 1) if n_before else None
+        last = bisect_right(stops, cluster.end + len(after) - n_after) if n_after else None
+        newline = newline_of(self._fmt)
+        is_line_end = newline in self._texts[cluster.spans[0]]
+        is_at_start = not n_before or newline in before[n_before:]
+        is_at_end = not n_after or newline in after[: len(after) - n_after]
+        if is_at_start != is_at_end and not is_line_end:
+            first, last = (None, last) if is_at_start else (first, None)
+        beside = [n for n in (first, last) if n is not None]
+        going = [n for n in beside if fates[n] == "goes"]
+        return going if is_line_end or is_at_start or is_at_end or len(going) == len(beside) else []
 
     def _leave_contested(self, fates: Sequence[Fate]) -> bool:
         """Ask the rules `replaced`, `removed` and `typed` between any two spans that stay."""
@@ -197,7 +245,7 @@ class Undo:
 
     def _leave_between(self, between: Sequence[int], fates: Sequence[Fate], beside: Sequence[int]) -> bool:
         spans, is_new = self._spans, False
-        theirs = {spans[n].writer for n in beside}
+        theirs = {spans[n].writer for n in beside} - self._formats
         ours = {spans[n].writer for n in between if fates[n] == "goes"}
         returning = [n for n in between if fates[n] == "returns"]
         replaced = {event for n in returning for event in spans[n].removers}
@@ -213,7 +261,8 @@ class Undo:
                         is_new = self._leave(other, (writer,), "removed") or is_new
                 is_new = self._leave(n, (writer,), "removed") or is_new
         if not ours:
-            typed = max((spans[n].writer for n in beside if not self._has_replaced(n)), default=0)
+            typists = {n: spans[n].writer for n in beside if spans[n].writer not in self._formats}
+            typed = max((writer for n, writer in typists.items() if not self._has_replaced(n)), default=0)
             for n in returning:
                 if typed > max(spans[n].removers):
                     is_new = self._leave(n, spans[n].events, "typed") or is_new

@@ -9,12 +9,15 @@ from fileops.core.story.spans import OLDER, Span, Texts, Vector
 from fileops.core.text import detect_format, newline_of
 
 
-def writers_of_lines(vector: Vector, data: bytes, texts: Texts, carriers: Collection[int]) -> list[int]:
+def writers_of_lines(
+    vector: Vector, data: bytes, texts: Texts, carriers: Collection[int], formats: Collection[int] = ()
+) -> list[int]:
     """Return the newest event of a word of each line, top to bottom.
 
     A removal inside a line counts for the line, and so do blanks, but not those of carriers: undos, and events that
-    only bring text. An empty line after the final newline is none.
+    only bring text. Blanks of formatters count in blank lines only. An empty line after the final newline is none.
     """
+    carriers, formats = set(carriers), set(formats)
     fmt = detect_format(data)
     newline = newline_of(fmt)
     lines = [line for line in line_spans(data, fmt) if line.start < line.stop]
@@ -28,13 +31,17 @@ def writers_of_lines(vector: Vector, data: bytes, texts: Texts, carriers: Collec
             text = texts.of(span)
             is_in_line = text == newline or (newline not in text and not is_blank(text, fmt))
             if lines[n].start < at and is_in_line:
-                owners[n] = max(owners[n], *(event for event in span.removers if event not in carriers), OLDER)
+                removers = (event for event in span.removers if event not in carriers and event not in formats)
+                owners[n] = max(owners[n], *removers, OLDER)
             continue
         at += span.n_bytes
         m = n
         while m < len(lines) and lines[m].start < at:
             part = data[max(lines[m].start, at - span.n_bytes) : min(lines[m].stop, at)]
-            if span.writer not in carriers or not is_blank(part, fmt):
+            is_passed_over = span.writer in carriers or (
+                span.writer in formats and not is_blank(data[lines[m].start : lines[m].stop], fmt)
+            )
+            if not is_passed_over or not is_blank(part, fmt):
                 owners[m] = max(owners[m], span.writer)
             m += 1
     return owners

@@ -13,7 +13,7 @@ from fileops.model.edits import LineRange, Splice
 from fileops.model.errors import BinaryFile
 from fileops.model.files import Snapshot
 from fileops.model.history import AppliedEdit
-from fileops.model.record import By, Entry, FileVersion
+from fileops.model.record import By, Entry, FileVersion, is_by_agent
 from fileops.model.rewind import FileStep, LeftReason, RewindConflict
 from fileops.record.history import Look
 from fileops.record.store import RecordStore
@@ -268,7 +268,9 @@ def steps_of(
             if edit.before != edit.after:
                 steps.append(_step_of(entry, edit))
         elif entry.kind != "mode" and entry.content == "kept" and (not _is_same(entry) or (all_undos and entry.undoes)):
-            steps.append(FileStep(entry.entry_id, _digest_of(entry.before), _digest_of(entry.after)))
+            may_format = entry.edit_id is None and not entry.is_undo and not is_by_agent(entry.by)
+            before, after = _digest_of(entry.before), _digest_of(entry.after)
+            steps.append(FileStep(entry.entry_id, before, after, may_format=may_format))
     return steps
 
 

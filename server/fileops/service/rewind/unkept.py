@@ -9,6 +9,7 @@ names. If an agent renames a file, that counts as a deletion and a creation, and
 """
 
 import uuid
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 
@@ -18,6 +19,7 @@ from msgspec import Struct, field
 from fileops.core import text
 from fileops.core.merge.authorship import (
     ChangedPlace,
+    formatted_places,
     own_places,
     owners_of_lines,
     shared_places,
@@ -285,11 +287,31 @@ class UnkeptPlaces(Struct, frozen=True):
     def _places_in(self, path: str, lineage: Sequence[Entry], snapshot: Snapshot | None) -> list[UnkeptPlace]:
         """Args: snapshot: None if the file cannot be read; then all of it is one change without lines."""
         found, kept = self._all_places_in(path, lineage, snapshot), self.store.kept_places()
+        # A letter typed into a kept change gives it a new id, but the change has still been decided.
+        decided = Counter(map(entry_of_change, kept - {each.change.change_id for each in found}))
         if any(map(_is_shared, found)):
-            # A letter typed into a kept change gives it a new id, but the change has still been decided.
-            decided = {entry_of_change(change_id) for change_id in kept - {each.change.change_id for each in found}}
-            found = [each for each in found if not _is_shared(each) or decided.isdisjoint(each.change.entry_ids)]
-        return [each for each in found if each.change.change_id not in kept]
+            found = [each for each in found if not _is_shared(each) or decided.keys().isdisjoint(each.change.entry_ids)]
+        found = [each for each in found if each.change.change_id not in kept]
+        may_be_decided = [each for each in found if entry_of_change(each.change.change_id) in decided]
+        if may_be_decided and snapshot is not None:
+            formatted = self._formatted(may_be_decided, lineage, snapshot)
+            n_formatted = Counter(map(entry_of_change, formatted))
+            found = [
+                each
+                for each in found
+                if each.change.change_id not in formatted
+                or n_formatted[entry := entry_of_change(each.change.change_id)] > decided[entry]
+            ]
+        return found
+
+    def _formatted(self, places: Sequence[UnkeptPlace], lineage: Sequence[Entry], snapshot: Snapshot) -> set[str]:
+        """Return the ids of the changes in which a formatter has changed blanks, and nobody else has written."""
+        own = {each.change.change_id: each.place for each in places if each.place and not _is_shared(each)}
+        steps, contents = steps_of(lineage), StoredContents(self.store)
+        has_blanks = formatted_places(
+            steps, snapshot.data, list(own.values()), contents, undone_of(lineage), tool_edits_of(lineage)
+        )
+        return {change_id for change_id, is_formatted in zip(own, has_blanks, strict=True) if is_formatted}
 
     def _all_places_in(self, path: str, lineage: Sequence[Entry], snapshot: Snapshot | None) -> list[UnkeptPlace]:
         """Return the places of entries that are not kept as a whole, also those places that are kept."""

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fileops.core.diff.contents import MAX_REFINED_BYTES, line_spans, splices_between, words_of
+from fileops.core.diff.contents import MAX_REFINED_BYTES, line_spans, splices_between, splices_of_blanks, words_of
 from fileops.core.splices import apply
+from fileops.core.text import detect_format
 from fileops.model.edits import Splice
 from fileops.model.files import TextFormat
 
@@ -109,3 +110,36 @@ def test_change_of_a_long_line_begins_and_ends_at_words(old: str, new: str, fmt:
     (splice,) = splices_between(before, after, fmt)
     assert before[splice.start : splice.end].decode(fmt.encoding).strip() == old
     assert splice.new.decode(fmt.encoding).strip() == new
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (b"x=[1,2]\ny\n", b"x = [1, 2]\ny\n"),
+        (b"\xef\xbb\xbfa\nb", b"\xef\xbb\xbfa\n\n\n  b\n"),
+        (b"f(\n  a,\n  b)\r\n", b"f(a, b)\r\n"),
+        (b"  \n\n a b ", b"a  b"),
+        (b" ", b""),
+    ],
+)
+def test_contents_with_the_same_words_differ_only_in_splices_of_blanks(before: bytes, after: bytes) -> None:
+    for old, new in ((before, after), (after, before)):
+        splices = splices_of_blanks(old, new, detect_format(old))
+        assert splices
+        assert apply(old, splices) == new
+        assert not any((old[splice.start : splice.end] + splice.new).strip() for splice in splices)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (b"a b", b"ab"),
+        (b"a b c", b"a bc"),
+        (b"f(a)", b"f(a,)"),
+        (b"'a'", b'"a"'),
+        (b"a b", b"b a"),
+        (b"\xff\xfea\0", b"\xff\xfea\0 \0"),
+    ],
+)
+def test_contents_with_other_words_or_wide_units_have_no_splices_of_blanks(before: bytes, after: bytes) -> None:
+    assert splices_of_blanks(before, after, detect_format(before)) is None
