@@ -4,7 +4,7 @@ import type { Agents } from './agents';
 import type { AskSwitch } from './ask';
 import type { UnkeptActions } from './changes/actions';
 import { type ChangeDiffs, WAITING } from './changes/diffs';
-import { BEFORE } from './changes/before';
+import { ownFile } from './changes/cells';
 import { activeFile, type ChangesHere } from './changes/here';
 import type { UnkeptList } from './changes/list';
 import { counted, isRow, rowsOf, type Target, targetInPeek, targetOfChanges, together } from './changes/targets';
@@ -114,9 +114,9 @@ export class Commands implements vscode.Disposable {
     if (isOther) return this.#targetIn(given.fsPath, '');
     const { input } = vscode.window.tabGroups.activeTabGroup.activeTab ?? {};
     const before = input instanceof vscode.TabInputTextDiff ? input.original : input instanceof vscode.TabInputText ? input.uri : undefined;
-    const own = before?.scheme === BEFORE ? before : undefined;
+    const own = ownFile(before);
     const file = own?.fsPath ?? activeFile()?.fsPath;
-    return file === undefined ? undefined : this.#targetIn(file, own?.query ?? '');
+    return file === undefined ? undefined : this.#targetIn(file, own ? before!.query : '');
   }
 
   /** Everything on the page in front; else everything to keep or undo. */

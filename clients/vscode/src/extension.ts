@@ -6,6 +6,7 @@ import { apiOf } from './apiImpl';
 import { AskSwitch } from './ask';
 import { UnkeptActions } from './changes/actions';
 import { Before } from './changes/before';
+import { Cells } from './changes/cells';
 import { ChangeDiffs } from './changes/diffs';
 import { ChangesHere } from './changes/here';
 import { UnkeptList } from './changes/list';
@@ -38,6 +39,7 @@ export interface Insides {
   agents: Agents;
   ask: AskSwitch;
   before: Before;
+  cells: Cells;
   changes: AgentChanges;
   daemon: Daemon;
   here: ChangesHere;
@@ -75,7 +77,8 @@ export function activate(context: vscode.ExtensionContext): FileopsApi {
   const before = new Before(list);
   const here = new ChangesHere(before);
   const actions = new UnkeptActions(list, before);
-  const diffs = new ChangeDiffs(before, reviews, actions, log);
+  const cells = new Cells(before, daemon);
+  const diffs = new ChangeDiffs(before, cells, reviews, actions, log);
   const agents = new Agents(daemon, list, sessionId => own.has(sessionId));
   const changes = new AgentChanges(before, reviews, actions, agents, context.workspaceState);
   const turns = new Turns(daemon, list, panes, (rewindId, what) => actions.offerRedo(rewindId, what));
@@ -86,7 +89,7 @@ export function activate(context: vscode.ExtensionContext): FileopsApi {
 
   let isLeaving = false;
   context.subscriptions.push(
-    log, panes, reviews, daemon, problems, list, before, here, actions, diffs, agents, changes, turns, ask, walkthrough, status,
+    log, panes, reviews, daemon, problems, list, before, cells, here, actions, diffs, agents, changes, turns, ask, walkthrough, status,
     new Commands({ list, here, actions, diffs, turns, reviews, agents, history, ask, status, log }),
     daemon.on('fileops/didChangeReviews')(params => reviews.update(params)),
     daemon.onDidSend(call => own.began(call)),
@@ -117,7 +120,7 @@ export function activate(context: vscode.ExtensionContext): FileopsApi {
   };
   void panes.closeOrphans().catch((error: unknown) => log.error(String(error))).then(() => daemon.start());
   return Object.defineProperty(apiOf(daemon, corrections), '_insides', {
-    value: { attached: () => attachedTo(daemon, reviews, log), actions, agents, ask, before, changes, daemon, here, history, list, panes, problems, reviews, status, turns } satisfies Insides, enumerable: false,
+    value: { attached: () => attachedTo(daemon, reviews, log), actions, agents, ask, before, cells, changes, daemon, here, history, list, panes, problems, reviews, status, turns } satisfies Insides, enumerable: false,
   });
 }
 

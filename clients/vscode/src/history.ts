@@ -6,9 +6,9 @@ import type { UnkeptActions } from './changes/actions';
 import { counted } from './changes/targets';
 import type { Daemon } from './daemon/daemon';
 import type { RecordEntry } from './protocol';
-import { fragments, parseUnified } from './review/hunks';
+import { fragments, fragmentsOfCells, parseUnified } from './review/hunks';
 import { columnBeside, type DiffPanes, VIEW_SCHEME } from './ui/diff';
-import { clock, inOneLine } from './ui/labels';
+import { AS_TEXT, clock, inOneLine } from './ui/labels';
 
 const SHOWN_ENTRIES = 200; // a person reads no longer list
 const NAMED_FILES = 8; // of a set; one line has no room for more
@@ -71,10 +71,11 @@ export class History {
   }
 
   async show({ entry_id, path: filePath, time }: RecordEntry): Promise<void> {
-    const { diff } = await this.daemon.request('fileops/entry', { entry_id });
+    const { diff, cells, other_change } = await this.daemon.request('fileops/entry', { entry_id });
+    if (other_change) return void vscode.window.showInformationMessage(`Fileops: the cells are the same: ${other_change}.`);
     if (diff === '') return void vscode.window.showInformationMessage('Fileops: the text of this change is not recorded.');
     const pane = this.panes.create({
-      scheme: VIEW_SCHEME, filePath, ...fragments(parseUnified(diff)),
+      scheme: VIEW_SCHEME, ...(cells ? { filePath: `${filePath}${AS_TEXT}`, ...fragmentsOfCells(cells) } : { filePath, ...fragments(parseUnified(diff)) }),
       title: `${path.basename(filePath)}: agent's change, ${clock(time)}`,
     });
     await this.panes.show(pane, { viewColumn: columnBeside() });

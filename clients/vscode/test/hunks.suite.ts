@@ -1,6 +1,8 @@
 import * as assert from 'node:assert/strict';
 import { without } from '../src/changes/before';
-import { compose, fragments, keptIn, linesOf, parseUnified } from '../src/review/hunks';
+import { spansOf } from '../src/changes/cells';
+import { compose, fragments, fragmentsOfCells, keptIn, linesOf, parseUnified } from '../src/review/hunks';
+import type { CellUiExtra } from '../src/protocol';
 import { followTyping, needsDrawing } from '../src/ui/spans';
 
 const DIFF = `--- a/f
@@ -26,6 +28,19 @@ export function hunksSuite(): void {
 
     it('reads a unified diff', () => {
       assert.deepEqual(hunks.map(h => [h.old_start, h.old_lines, h.new_start, h.new_lines]), [[1, 3, 1, 4], [8, 2, 9, 1]]);
+    });
+    it('shows the cells of a notebook that differ, and finds the lines to mark in each', () => {
+      const cell = (kind: CellUiExtra['kind'], cell_id: string, diff: string, more: Partial<CellUiExtra> = {}): CellUiExtra => ({
+        kind, cell_id, index: 1, old_index: null, cell_type: 'code', diff, hunks: parseUnified(diff), stats: { added: 0, removed: 0 }, outputs_removed: 0, has_old_outputs: false, ...more,
+      });
+      const cells = [
+        cell('source', 'c1', DIFF, { outputs_removed: 2 }), cell('delete', 'gone', '@@ -1 +0,0 @@\n-x\n'), cell('insert', 'new', '@@ -0,0 +1,2 @@\n+y\n+z\n'),
+        cell('move', 'm', '', { old_index: 4 }),
+      ];
+      const { before, after } = fragmentsOfCells(cells);
+      assert.equal(before, `⋯ cell c1 · code · index 1 ⋯\n${fragments(hunks).before}2 outputs\n⋯ cell gone · code · index 1 ⋯\n⋯ line 1 ⋯\nx\n⋯ cell m · code · index 4 ⋯\n`);
+      assert.equal(after, `⋯ cell c1 · code · index 1 ⋯\n${fragments(hunks).after}2 outputs removed\n⋯ cell new · code · index 1 ⋯\n⋯ line 1 ⋯\ny\nz\n⋯ cell m · code · index 1 ⋯\n`);
+      assert.deepEqual([...spansOf({ cells })], [['c1', [[1, 2]]], ['new', [[0, 1]]]]);
     });
     it('takes lines that look like headers as content', () => {
       const [hunk] = parseUnified('--- a\n+++ b\n@@ -1,2 +1,2 @@\n--- x\n+++ y\n @@ -1 +1 @@\n');

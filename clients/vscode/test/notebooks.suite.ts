@@ -1,7 +1,7 @@
 import * as assert from 'node:assert/strict';
 import * as vscode from 'vscode';
 import type { FileopsApi } from '../src/api';
-import { closeAll, disk, file, until, world } from './world';
+import { closeAll, disk, file, shownDiffs, until, world } from './world';
 import type { EditDetails, ReadDetails, ToolResult } from '../src/protocol';
 
 const STREAM = { name: 'stdout', output_type: 'stream', text: ['42\n'] };
@@ -77,6 +77,49 @@ export function notebooksSuite(): void {
       assert.deepEqual(saved.cells.slice(0, 2).map(cell => cell.id), ['c1', 'intro']);
       assert.equal(saved.cells[2]!.id, (moved.details as unknown as { cells: { cell_id: string }[] }).cells[0]!.cell_id);
       assert.deepEqual(saved.cells[0]!.outputs, [STREAM]);
+    });
+
+    it('are compared as texts of cells in a diff, in which all of the file can be kept', async () => {
+      const path = file(notebook(), 'marked.ipynb');
+      const [agent, uri] = [api.session('of-cells'), vscode.Uri.file(path)];
+      await agent.setApprovalMode('yolo');
+      await agent.read({ file_path: path });
+      const session = { session_id: 'of-cells', file_path: path };
+      const edited = await request<EditDetails>('fileops/editNotebook', { ...session, cells: [{ kind: 'edit', cell_id: 'c1', old_string: 'x = 1', new_string: 'x = 10' }] });
+      assert.equal(edited.status, 'success', edited.output);
+      await until(() => insides.list.changesOf(path, '').length > 0, 'the edit is listed');
+      const sides = insides.cells.of(uri, '');
+      const [before, after] = await Promise.all(sides.map(side => insides.cells.provideTextDocumentContent(side)));
+      assert.equal(before, '# %% intro · markdown\n# Title\n\n# %% c1 · code · 1 output\nx = 1\nprint(x)\n\n# %% c2 · code\ny = 2\n\n');
+      assert.equal(after, before!.replace('x = 1', 'x = 10'));
+      await vscode.commands.executeCommand('fileops.open', { resourceUri: uri, groupId: '' });
+      const shown = await until(() => shownDiffs()[0], 'the diff');
+      assert.deepEqual([String(shown.original), String(shown.modified)], sides.map(String));
+      await vscode.commands.executeCommand('fileops.keepFile');
+      await until(() => insides.list.changesOf(path, '').length === 0, 'all of the file was kept');
+      agent.close();
+    });
+
+    it('wait for a person as texts of cells, which can be typed in', async () => {
+      const path = file(notebook(), 'proposed.ipynb');
+      const agent = api.session('proposer');
+      await agent.setApprovalMode('default');
+      await agent.read({ file_path: path });
+      const asked = request<EditDetails>('fileops/editNotebook', { session_id: 'proposer', file_path: path, cells: [
+        { kind: 'edit', cell_id: 'c1', old_string: 'x = 1', new_string: 'x = 10' }, { kind: 'source', cell_id: 'c2', source: 'y = 3' },
+      ] });
+      const review = await until(() => insides.reviews.edits[0], 'it waits');
+      await insides.reviews.show(review, true);
+      assert.equal(review.proposed, '# %% intro · markdown\n# Title\n\n# %% c1 · code · 1 output\nx = 10\nprint(x)\n\n# %% c2 · code\ny = 3\n\n');
+      assert.ok(await review.use(review.proposed.replace('y = 3', 'y = 2')), 'c2 is left as it was');
+      assert.deepEqual(review.leftOut.map(({ cell_id }) => cell_id), ['c2']);
+      assert.ok(await review.use(review.proposed.replace('y = 2', 'y = 4')), 'and then written by the person');
+      await insides.reviews.decide(review, 'accept');
+      assert.equal((await asked).details.modified_by_user, true);
+      const written = JSON.parse(disk(path)) as { cells: { source: string[]; outputs?: object[] }[] };
+      assert.deepEqual(written.cells.map(({ source }) => source.join('')), ['# Title', 'x = 10\nprint(x)', 'y = 4']);
+      assert.deepEqual(written.cells[1]!.outputs, [STREAM]);
+      agent.close();
     });
 
     it('get removed cells back with their outputs by an undo', async () => {

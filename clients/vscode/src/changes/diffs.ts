@@ -5,8 +5,9 @@
 import * as path from 'node:path';
 import * as vscode from 'vscode';
 import type { Reviews } from '../review/queue';
-import { BEFORE, type Before, isThere } from './before';
-import { clock, inOneLine } from '../ui/labels';
+import { type Before, isThere } from './before';
+import { type Cells, ownFile } from './cells';
+import { clock, inOneLine, isNotebook } from '../ui/labels';
 import { activeFile } from './here';
 import type { UnkeptActions } from './actions';
 
@@ -33,7 +34,7 @@ export class ChangeDiffs implements vscode.Disposable {
   /** A decision of this window, after which the next file is shown. */
   #hasDecided = false;
 
-  constructor(readonly before: Before, readonly reviews: Reviews, readonly actions: UnkeptActions, readonly log: vscode.LogOutputChannel) {
+  constructor(readonly before: Before, readonly cells: Cells, readonly reviews: Reviews, readonly actions: UnkeptActions, readonly log: vscode.LogOutputChannel) {
     this.#disposables = [
       actions.onDidDecide(() => (this.#hasDecided = true)),
       before.list.onDidChange(filePath => filePath === undefined && this.#inTurn(() => this.#follow())),
@@ -51,12 +52,13 @@ export class ChangeDiffs implements vscode.Disposable {
   /** The file beside its text without the changes of a turn, or of all; a deleted file, or one without text, alone. */
   async open(filePath: string, groupId: string, preserveFocus = false): Promise<void> {
     const uri = vscode.Uri.file(filePath);
-    const [name, before] = [path.basename(filePath), this.before.of(uri, groupId)];
+    const name = path.basename(filePath);
+    const [before, now] = this.#sides(uri, groupId);
     const changes = this.before.list.changesOf(filePath, groupId);
     const options = { preserveFocus };
     if (changes.length > 0 && changes.every(({ kind }) => kind === 'file')) await vscode.commands.executeCommand('vscode.open', uri, options);
     else if (this.before.list.of(filePath)?.operation === 'delete') await vscode.commands.executeCommand('vscode.open', before, options, `${name} (deleted)`);
-    else await vscode.commands.executeCommand('vscode.diff', before, uri, `${name} (Agent Changes)`, options);
+    else await vscode.commands.executeCommand('vscode.diff', before, now, `${name} (Agent Changes)`, options);
   }
 
   /** groupId: a turn, `waiting`, or empty: everything to keep or undo; by default what waits, if anything does. */
@@ -87,8 +89,14 @@ export class ChangeDiffs implements vscode.Disposable {
     const { list } = this.before;
     return list.filesOf(groupId).filter(filePath => list.changesOf(filePath, groupId).some(({ kind }) => kind !== 'file')).map(filePath => {
       const uri = vscode.Uri.file(filePath);
-      return [uri, this.before.of(uri, groupId), list.of(filePath)?.operation === 'delete' ? undefined : uri];
+      const [before, now] = this.#sides(uri, groupId);
+      return [uri, before, list.of(filePath)?.operation === 'delete' ? undefined : now];
     });
+  }
+
+  /** The file without the changes, and as it is; of a notebook, its cells. */
+  #sides(uri: vscode.Uri, groupId: string): [before: vscode.Uri, now: vscode.Uri] {
+    return isNotebook(uri.fsPath) && this.cells.areServed ? this.cells.of(uri, groupId) : [this.before.of(uri, groupId), uri];
   }
 
   #inTurn(step: () => Promise<void>): Promise<void> {
@@ -115,7 +123,8 @@ export class ChangeDiffs implements vscode.Disposable {
   /** Whether it is a diff of ours with nothing left to decide. */
   #isDone({ input }: vscode.Tab): boolean {
     const own = input instanceof vscode.TabInputTextDiff ? input.original : input instanceof vscode.TabInputText ? input.uri : undefined;
-    return own?.scheme === BEFORE && this.before.list.changesOf(own.fsPath, own.query).length === 0;
+    const file = ownFile(own);
+    return file !== undefined && this.before.list.changesOf(file.fsPath, own!.query).length === 0;
   }
 
   async #updatePages(): Promise<void> {
@@ -182,7 +191,7 @@ const keysOf = (diffs: readonly Diff[]): ReadonlySet<string> => new Set(diffs.ma
 
 /** Whether it shows a file that an undo has deleted. */
 async function isGone({ input }: vscode.Tab): Promise<boolean> {
-  const uri = input instanceof vscode.TabInputTextDiff && input.original.scheme === BEFORE ? input.modified
+  const uri = input instanceof vscode.TabInputTextDiff && ownFile(input.original) ? ownFile(input.modified) ?? input.modified
     : input instanceof vscode.TabInputText ? input.uri : undefined;
   return uri?.scheme === 'file' && !await isThere(uri);
 }

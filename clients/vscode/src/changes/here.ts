@@ -5,9 +5,10 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import * as vscode from 'vscode';
-import { inOneLine } from '../ui/labels';
+import { AS_TEXT, inOneLine, isNotebook } from '../ui/labels';
 import { followTyping, needsDrawing, type Span } from '../ui/spans';
-import { BEFORE, type Before, fileOf, type Mark } from './before';
+import type { Before, Mark } from './before';
+import { ownFile } from './cells';
 
 export class ChangesHere implements vscode.Disposable, vscode.HoverProvider, vscode.CodeActionProvider {
   readonly #lines = vscode.window.createTextEditorDecorationType({
@@ -115,7 +116,7 @@ export class ChangesHere implements vscode.Disposable, vscode.HoverProvider, vsc
 
   /** For the buttons in the title of each editor, focused or not. */
   #tellPaths(): void {
-    const paths = this.before.list.filesOf('').map(filePath => vscode.Uri.file(filePath).path);
+    const paths = this.before.list.filesOf('').flatMap(filePath => (isNotebook(filePath) ? [filePath, `${filePath}${AS_TEXT}`] : [filePath])).map(shown => vscode.Uri.file(shown).path);
     if (isDeepStrictEqual(paths, this.#paths)) return;
     this.#paths = paths;
     void vscode.commands.executeCommand('setContext', 'fileops.unkeptPaths', paths);
@@ -165,6 +166,5 @@ export function activeFile(): vscode.Uri | undefined {
   const { input } = vscode.window.tabGroups.activeTabGroup.activeTab ?? {};
   const uri = input instanceof vscode.TabInputTextDiff ? input.modified : input instanceof vscode.TabInputText ? input.uri
     : vscode.window.activeTextEditor?.document.uri;
-  if (uri?.scheme === BEFORE) return fileOf(uri); // of a file that was deleted
-  return uri?.scheme === 'file' ? uri : undefined;
+  return ownFile(uri) ?? (uri?.scheme === 'file' ? uri : undefined); // ours: of a file that was deleted, or of cells
 }

@@ -3,9 +3,9 @@ import * as path from 'node:path';
 import * as vscode from 'vscode';
 import type { Daemon } from '../daemon/daemon';
 import type { RewindDetails, RewindParams, ToolResult, Turn, UiExtra } from '../protocol';
-import { applied, fragments, normalised } from '../review/hunks';
+import { applied, fragments, fragmentsOfCells, normalised } from '../review/hunks';
 import { type DiffPanes, VIEW_SCHEME } from '../ui/diff';
-import { clock, inOneLine } from '../ui/labels';
+import { AS_TEXT, clock, inOneLine } from '../ui/labels';
 import { saysIfLate } from '../ui/late';
 import { isPage } from './diffs';
 import type { UnkeptList } from './list';
@@ -100,7 +100,7 @@ export class Turns implements vscode.Disposable {
     const title = `Undo ${titleOf(turn)}${left}`;
     const diffs = await Promise.all(files.map(async ({ file_path, ui_extra }) => ({
       filePath: file_path,
-      pane: this.panes.create({ scheme: VIEW_SCHEME, filePath: file_path, shownPath: vscode.workspace.asRelativePath(file_path), title: path.basename(file_path), ...await sidesOf(file_path, ui_extra) }),
+      pane: this.panes.create({ scheme: VIEW_SCHEME, filePath: file_path, shownPath: `${vscode.workspace.asRelativePath(file_path)}${ui_extra.cells ? AS_TEXT : ''}`, title: path.basename(file_path), ...await sidesOf(file_path, ui_extra) }),
     })));
     this.#shown = { title, target, plan };
     await this.panes.showTogether(title, diffs);
@@ -139,8 +139,9 @@ export class Turns implements vscode.Disposable {
   }
 }
 
-/** Both sides as whole files, so that lines have their numbers; the hunks alone if the file's text does not fit them. */
-async function sidesOf(filePath: string, { exact, truncated, hunks }: UiExtra): Promise<{ before: string; after: string }> {
+/** Both sides as whole files, so that lines have their numbers; of a notebook the cells that differ; the hunks alone if the file's text does not fit them. */
+async function sidesOf(filePath: string, { exact, truncated, hunks, cells }: UiExtra): Promise<{ before: string; after: string }> {
+  if (cells) return fragmentsOfCells(cells);
   const document = exact && !truncated ? await vscode.workspace.openTextDocument(vscode.Uri.file(filePath)).then(found => found, () => undefined) : undefined;
   const before = normalised(document?.getText() ?? '');
   const after = applied(before, hunks);

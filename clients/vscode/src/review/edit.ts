@@ -5,7 +5,7 @@
 import * as path from 'node:path';
 import type { DecideReviewParams, DecideReviewResult, RebasedDetails, Review as Question, ReviewChange } from '../protocol';
 import { type DiffPane, type DiffPanes, REVIEW_SCHEME } from '../ui/diff';
-import { inOneLine, ownName } from '../ui/labels';
+import { AS_TEXT, inOneLine, ownName } from '../ui/labels';
 import { compose, fragments, keptIn, normalised, parseUnified } from './hunks';
 import type { ChangeSet } from './set';
 
@@ -22,6 +22,9 @@ export interface Draft {
   revision: number;
   text: string;
 }
+
+/** The texts of an edit and its changes in them. earlier_text: what was decided for an earlier content. */
+type Shown = Pick<Question, 'original_text' | 'proposed_text' | 'changes'> & { earlier_text: string | null };
 
 const NAMES = { create: 'new file', modify: 'edit', rename: 'rename', delete: 'deletion' } as const;
 
@@ -41,21 +44,34 @@ export class Review {
 
   /** isOwn: whether the agent belongs to this window. set: the change set that it is part of. */
   constructor(readonly question: Question, readonly send: Decide, readonly panes: DiffPanes, readonly isOwn: boolean, readonly set?: ChangeSet) {
-    const { original_text, proposed_text, previous, changes, operation, file_path } = question;
+    const { operation } = question;
+    const { original_text, proposed_text, changes, earlier_text } = this.shown;
     const isComplete = original_text !== null && proposed_text !== null;
     this.#isWhole = isComplete && normalised(compose(original_text, proposed_text, changes, () => true)) === normalised(proposed_text);
     const sides = isComplete ? { before: original_text, after: proposed_text }
       : fragments(changes.map(({ new_start, diff }) => ({ new_start, lines: parseUnified(diff)[0]?.lines ?? [] })));
     this.expected = sides.after;
-    if (previous?.text != null && normalised(previous.text) !== normalised(sides.after)) this.earlier = previous.text;
+    if (earlier_text != null && normalised(earlier_text) !== normalised(sides.after)) this.earlier = earlier_text;
     this.pane = panes.create({
-      scheme: REVIEW_SCHEME, filePath: file_path, isEditable: isComplete && operation !== 'delete', ...sides,
+      scheme: REVIEW_SCHEME, filePath: this.shownPath, isEditable: isComplete && operation !== 'delete', ...sides,
       title: `${this.name}: ${NAMES[operation]}${isOwn ? '' : ` by ${this.agent}`} waits for you`,
     });
   }
 
   get id(): string {
     return this.question.review_id;
+  }
+
+  /** What the person sees and types into: of a notebook, its cells. */
+  get shown(): Shown {
+    const { by_cells, original_text, proposed_text, previous, changes } = this.question;
+    return by_cells ? { ...by_cells, earlier_text: by_cells.previous_text } : { original_text, proposed_text, changes, earlier_text: previous?.text ?? null };
+  }
+
+  /** A path for what is shown: it decides the name and the colours. */
+  get shownPath(): string {
+    const { by_cells, file_path } = this.question;
+    return by_cells ? `${file_path}${AS_TEXT}` : file_path;
   }
 
   get name(): string {
@@ -106,11 +122,11 @@ export class Review {
   /** The changes that the person has left out; none if their text differs in another way. */
   get leftOut(): readonly ReviewChange[] {
     const kept = this.#kept;
-    return kept ? this.question.changes.filter(({ id }) => !kept.includes(id)) : [];
+    return kept ? this.shown.changes.filter(({ id }) => !kept.includes(id)) : [];
   }
 
   get #kept(): string[] | undefined {
-    const { original_text, proposed_text, changes } = this.question;
+    const { original_text, proposed_text, changes } = this.shown;
     return this.#isWhole ? keptIn(this.proposed, original_text ?? '', proposed_text ?? '', changes) : undefined;
   }
 
@@ -119,7 +135,7 @@ export class Review {
    * left out is left out again. A text for an earlier content is only offered, because it would undo what others did.
    */
   async takeOver({ revision, text }: Draft, isLeftOut: (change: ReviewChange) => boolean): Promise<void> {
-    const { original_text, proposed_text, changes } = this.question;
+    const { original_text, proposed_text, changes } = this.shown;
     const kept = changes.filter(change => !isLeftOut(change)).map(({ id }) => id);
     if (revision === this.question.revision) await this.use(text);
     else if (this.#isWhole && kept.length < changes.length) await this.use(compose(original_text ?? '', proposed_text ?? '', changes, id => kept.includes(id)));
@@ -135,7 +151,8 @@ export class Review {
   /** The meaning of an outcome, given the text on the proposed side; undefined if there is nothing to accept. */
   decision(outcome: Outcome, reason?: string): Decision | undefined {
     if (outcome === 'reject') return { outcome: 'reject', ...(reason ? { reason } : {}) };
-    const { original_text, changes, operation } = this.question;
+    const { operation } = this.question;
+    const { original_text, changes } = this.shown;
     if (original_text !== null && this.wasTyped) {
       const kept = this.#kept;
       if (!kept) return { outcome: 'modify', text: this.proposed };

@@ -2,7 +2,7 @@
  * Hunks and changes as values: reading them from a unified diff, putting some changes into a text, showing them without
  * the rest of the file. Pure; knows nothing of the editor.
  */
-import type { Hunk, HunkLine, ReviewChange } from '../protocol';
+import type { CellUiExtra, Hunk, HunkLine, ReviewChange } from '../protocol';
 
 /** Which lines of the old text become which of the new one. 1-based; a side of no lines starts at the line before it. */
 type Change = Pick<ReviewChange, 'id' | 'old_start' | 'old_lines' | 'new_start' | 'new_lines'>;
@@ -68,6 +68,20 @@ export function fragments(hunks: readonly Pick<Hunk, 'new_start' | 'lines'>[]): 
   const side = (other: HunkLine['kind']): string => hunks.map(({ new_start, lines }) =>
     `⋯ line ${Math.max(new_start, 1)} ⋯\n${lines.filter(({ kind }) => kind !== other).map(({ text }) => `${text}\n`).join('')}`).join('');
   return { before: side('+'), after: side('-') };
+}
+
+/** Both sides of the cells of a notebook that differ, each below its name. What a diff of sources does not show is a line. */
+export function fragmentsOfCells(cells: readonly CellUiExtra[]): { before: string; after: string } {
+  const sides = cells.map(({ kind, cell_id, cell_type, index, old_index, hunks, outputs_removed: n }) => {
+    const head = `⋯ cell ${cell_id || 'of any name'} · ${cell_type} · index `;
+    const { before, after } = fragments(hunks);
+    const outputs = n > 0 ? `${n} output${n === 1 ? '' : 's'}\n` : '';
+    return {
+      before: kind === 'insert' ? '' : `${head}${old_index ?? index} ⋯\n${before}${outputs}`,
+      after: kind === 'delete' ? '' : `${head}${index} ⋯\n${after}${outputs && `${n} output${n === 1 ? '' : 's'} removed\n`}`,
+    };
+  });
+  return { before: sides.map(({ before }) => before).join(''), after: sides.map(({ after }) => after).join('') };
 }
 
 /** A text with the hunks put into it; undefined if it does not have their old lines. */

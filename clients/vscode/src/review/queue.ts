@@ -198,7 +198,7 @@ export class Reviews implements vscode.Disposable {
   #tellEnd(review: Waiting, sentence: string): void {
     this.log.info(`Review ${review.id}: ${sentence}`);
     if (review.kind === 'edit' && review.wasTyped) {
-      void offerTyped(this.panes, review.question.file_path, review.proposed, review.question.original_text ?? '', sentence);
+      void offerTyped(this.panes, review.shownPath, review.proposed, review.shown.original_text ?? '', sentence);
     } else {
       tellInPassing(review.name, sentence);
     }
@@ -266,7 +266,7 @@ export class Reviews implements vscode.Disposable {
       return;
     }
     const isTold = review.set?.isLast(question.file_path) ?? true;
-    if (isTold) void tellResult(this.panes, { question, text, isAccepted, wasTyped }, result).catch((error: unknown) => this.log.error(String(error)));
+    if (isTold) void tellResult(this.panes, { review, text, isAccepted, wasTyped }, result).catch((error: unknown) => this.log.error(String(error)));
     if (result.reason === 'reopened' || result.reason === 'review_changed') review.isDeciding = false; // shown again
     else await this.#end(review);
   }

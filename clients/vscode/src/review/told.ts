@@ -1,14 +1,14 @@
 /** The outcome of a review, shown to the user: who decided, what could not be written, whether to review again. */
 import * as path from 'node:path';
 import * as vscode from 'vscode';
-import type { ClosedReview, DecideReviewResult, DecidedBy, RebasedDetails, Review as Question } from '../protocol';
+import type { ClosedReview, DecideReviewResult, DecidedBy, RebasedDetails } from '../protocol';
 import { columnBeside, type DiffPanes, VIEW_SCHEME } from '../ui/diff';
 import { inOneLine, literally } from '../ui/labels';
 import type { Review } from './edit';
 
 /** A decision that was sent, and the text that the person had before them. */
 export interface Decided {
-  question: Question;
+  review: Review;
   text: string;
   isAccepted: boolean;
   /** They had typed into it. */
@@ -54,8 +54,7 @@ export async function offerTyped(panes: DiffPanes, filePath: string, text: strin
 
 /** The outcome of a decision made in this window. */
 export async function tellResult(panes: DiffPanes, decided: Decided, result: DecideReviewResult): Promise<void> {
-  const { question, text, isAccepted, wasTyped } = decided;
-  const name = path.basename(question.file_path);
+  const { review: { name, shown: { original_text }, shownPath }, text, isAccepted, wasTyped } = decided;
   if (result.reason === 'reopened' || result.reason === 'review_changed') {
     void vscode.window.showWarningMessage(
       `Fileops: your decision about ${name} was not carried out, because the file changed in the meantime. Nothing was written; the review shows the file as it is now.`);
@@ -63,7 +62,7 @@ export async function tellResult(panes: DiffPanes, decided: Decided, result: Dec
   }
   if (result.reason === 'already_decided' || result.reason === 'unknown_review') {
     const end = result.state ? endSentence({ ...result, state: result.state }) : 'It is no longer waiting.';
-    if (wasTyped) await offerTyped(panes, question.file_path, text, question.original_text ?? '', end);
+    if (wasTyped) await offerTyped(panes, shownPath, text, original_text ?? '', end);
     else void vscode.window.showInformationMessage(`Fileops: your decision about ${name} came too late: ${end}`);
     return;
   }
@@ -71,17 +70,17 @@ export async function tellResult(panes: DiffPanes, decided: Decided, result: Dec
   const why = result.error?.message ?? (result.state ? endSentence({ ...result, state: result.state }) : '');
   const show = 'Show What You Accepted';
   const chosen = await vscode.window.showWarningMessage(`Fileops: the edit of ${name} that you accepted was not written. ${why}`, show);
-  if (chosen === show) await showText(panes, question.file_path, question.original_text ?? '', text, 'accepted, not written');
+  if (chosen === show) await showText(panes, shownPath, original_text ?? '', text, 'accepted, not written');
 }
 
 /** The file changed after the person had typed into the proposal: their text is not in the new one, but is not lost. */
 export async function offerEarlier(panes: DiffPanes, review: Review): Promise<void> {
-  const { earlier, name, question } = review;
+  const { earlier, name, shown: { original_text }, shownPath } = review;
   if (earlier === undefined) return;
   const [show, use] = ['Show What You Typed', 'Use What You Typed'];
   const chosen = await vscode.window.showWarningMessage(
     `Fileops: ${name} changed after you had typed into its review. What you typed is not in the review any more; it would take back what others changed.`, show, use);
-  if (chosen === show) await showText(panes, question.file_path, question.original_text ?? '', earlier, 'what you typed');
+  if (chosen === show) await showText(panes, shownPath, original_text ?? '', earlier, 'what you typed');
   if (chosen === use && await review.use(earlier)) review.earlier = undefined;
 }
 

@@ -22,3 +22,8 @@ export function clock(timestamp: number): string {
 
 /** As the text of a Markdown page. `appendText` would make its blanks unbreakable, and lines break inside of words. */
 export const inMarkdown = (text: string): string => text.replace(/[\\`*_{}[\]()#+\-!~<>&|$]/g, '\\$&');
+
+/** An address that ends in .ipynb opens a notebook editor, which shows none of our documents: a text of cells has this, too. */
+export const AS_TEXT = '.py';
+
+export const isNotebook = (filePath: string): boolean => filePath.toLowerCase().endsWith('.ipynb');
