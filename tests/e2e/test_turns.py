@@ -65,7 +65,7 @@ def authors(found: list[dict[str, Any]]) -> list[tuple[str, str, str]]:
     return [(Path(entry["path"]).name, entry["by"]["kind"], entry["by"]["label"]) for entry in found]
 
 
-async def test_write_of_a_program_is_the_commands_that_was_open_and_both_ends_are_sharp(
+async def test_write_of_a_program_is_the_commands_that_was_open_at_the_moment_of_the_write(
     daemon: SharedDaemon, folder: Path, person: LspClient
 ) -> None:
     """R-TURN-4, R-TURN-5: each line is written as close to an end of the command as a program can."""

@@ -37,7 +37,7 @@ MAX_UNATTACHED = 64  # hooks' sessions that wait for their client
 CLIENT_NAMES = {"claude": "claude-code", "codex": "codex-mcp-client", "gemini": "gemini-cli"}
 
 # Imported before the loop runs, because everything else would wait for the imports.
-OF_A_RECORD = ("fileops.record.recorder", "fileops.record.edit_rows")
+OF_A_RECORD = ("fileops.record.recorder", "fileops.record.stored_edits")
 
 
 class HookedSession(NamedTuple):

@@ -230,7 +230,7 @@ class Staged(Struct, frozen=True, gc=False):
 class KeptEdit(Struct, frozen=True, kw_only=True):
     """An edit through the daemon as the record keeps it, beside its entry.
 
-    time: seconds since the epoch. path: canonical. body: see record.edit_rows; empty if no disk may have it.
+    time: seconds since the epoch. path: canonical. body: see record.stored_edits; empty if no disk may have it.
     """
 
     edit_id: str

@@ -25,8 +25,7 @@ from fileops.model.commits import Commit
 from fileops.model.history import AppliedEdit
 from fileops.model.record import Entry, KeptEdit
 from fileops.model.sessions import SessionName
-from fileops.record.edits_made import applied_edit
-from fileops.record.own_edits import MAX_BYTES, MAX_CONTENT_BYTES, ContentOf, OwnEdits
+from fileops.record.own_edits import MAX_BYTES, MAX_CONTENT_BYTES, ContentOf, OwnEdits, to_applied_edit
 
 if TYPE_CHECKING:
     from fileops.record.recorder import Recorder
@@ -63,7 +62,7 @@ class History:
         """Keep a commit; one that wrote nothing only if it undid edits. Must not raise."""
         if not commit.has_changed and not commit.is_undo:
             return
-        edit, after = applied_edit(commit), commit.after
+        edit, after = to_applied_edit(commit), commit.after
         content = after.data if after.exists and len(after.data) <= MAX_CONTENT_BYTES else None
         self.own.add(edit, content)
         if self._recorder is None:
@@ -135,12 +134,12 @@ class Look:
         return self._own.contents(StoredContents(self.store))
 
     def _edit_of(self, row: KeptEdit, undone_by: str | None) -> AppliedEdit | None:
-        from fileops.record.edit_rows import unpacked_edit
+        from fileops.record.stored_edits import unpack
 
         edit = self._own.get(row.edit_id)
         if edit is None and row.body:
             try:
-                edit = unpacked_edit(row.body)
+                edit = unpack(row.body)
             except (msgspec.DecodeError, ValueError) as error:
                 log.warning("an edit in the record is damaged, and not in the history: %s", error)
         return edit if edit is None or undone_by is None else replace(edit, undone_by=undone_by)
@@ -228,13 +227,13 @@ class _OwnRecord:
 
 def _put(store: "RecordStore", made: Iterable[tuple[AppliedEdit, bytes | None]]) -> None:
     """Raises: OSError, sqlite3.Error."""
-    from fileops.record.edit_entries import link_undos, recorded
     from fileops.record.other_daemons import put_own
+    from fileops.record.stored_edits import link_undos, to_entries
 
     with store.transaction():
         for edit, content in made:
             store.put_edit(_without_body(edit) if store.folder is None else _packed(edit))
-            for entry, contents in recorded(edit, content):
+            for entry, contents in to_entries(edit, content):
                 put_own(store, entry, contents)
             link_undos(store, edit)
 
@@ -242,9 +241,9 @@ def _put(store: "RecordStore", made: Iterable[tuple[AppliedEdit, bytes | None]])
 def _packed(edit: AppliedEdit) -> KeptEdit:
     """Return the row of an edit; empty for a protected file, which must not reach a disk."""
     from fileops.record.content import is_secret
-    from fileops.record.edit_rows import packed_edit
+    from fileops.record.stored_edits import pack
 
-    return _without_body(edit) if is_secret(edit.path, "") else packed_edit(edit)
+    return _without_body(edit) if is_secret(edit.path, "") else pack(edit)
 
 
 def _without_body(edit: AppliedEdit) -> KeptEdit:

@@ -386,7 +386,7 @@ async def test_clock_that_is_set_moves_no_change_into_or_out_of_a_command(folder
 
 
 @needs_inotify
-async def test_lock_of_the_database_leaves_the_edges_of_commands_sharp(folder: Path) -> None:
+async def test_lock_of_the_database_keeps_the_edges_of_commands_exact(folder: Path) -> None:
     async with recorded_folder(folder) as it:
         with closing(locked(it.database)):
             (it.folder / "1.txt").write_text("a person's\n")
