@@ -138,22 +138,32 @@ def released(vsix: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return file_of(made_once("release-with-vscode", build, tmp_path_factory), "*.vsix")
 
 
+def played_with(act: Callable[[dict[str, str]], list[str]], *story: str | Path, **env: str) -> list[str]:
+    """Play a story that is joined from outside. act: called with the places of its "READY"; its texts are returned."""
+    said: list[str] = []
+    read: list[str] = []
+    command = [NODE, *story]
+    with subprocess.Popen(command, cwd=HERE, env={**ENVIRONMENT, **env}, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout
+        for line in process.stdout:
+            said.append(line)
+            if line.startswith("READY "):
+                read = act(json.loads(line.removeprefix("READY ")))
+    assert process.returncode == 0, "".join([*said, *read])
+    return read
+
+
 @pytest.mark.parametrize(("package", "server"), [("vsix", "bundled"), ("released", "found")])
 def test_each_package_works_without_any_setting(
     package: str, server: str, request: pytest.FixtureRequest, runs: Path
 ) -> None:
     """The person connects Claude Code from the menu, which then edits by its own tools."""
-    environment = {**ENVIRONMENT, "FILEOPS_BARE_PYTHON": bare_python()}
-    command = [NODE, "first.mjs", "new", runs / f"first-{server}", request.getfixturevalue(package), server]
-    with subprocess.Popen(command, cwd=HERE, env=environment, stdout=subprocess.PIPE, text=True) as story:
-        assert story.stdout
-        said: list[str] = []
-        for line in story.stdout:
-            said.append(line)
-            if line.startswith("READY "):
-                there = json.loads(line.removeprefix("READY "))
-                said += connected_claude_edits(Path(there["workspace"]), Path(there["home"]), there["socket"])
-    assert story.returncode == 0, "".join(said)
+
+    def act(there: dict[str, str]) -> list[str]:
+        return connected_claude_edits(Path(there["workspace"]), Path(there["home"]), there["socket"])
+
+    story = ("first.mjs", "new", runs / f"first-{server}", request.getfixturevalue(package), server)
+    played_with(act, *story, FILEOPS_BARE_PYTHON=bare_python())
 
 
 def connected_claude_edits(project: Path, home: Path, socket: str) -> list[str]:
@@ -287,19 +297,11 @@ def codex_edits(project: Path, home: Path, socket: str) -> list[str]:
 
 def test_user_reviews_an_edit_of_codex_in_the_workbench(vsix: Path, runs: Path, tmp_path: Path) -> None:
     program("codex", "vendor/*/bin/codex")
-    command = [NODE, "codex.mjs", "new", runs / "codex-new", vsix]
-    environment = {**ENVIRONMENT, "FILEOPS_AGENT": "codex"}
-    with subprocess.Popen(command, cwd=HERE, env=environment, stdout=subprocess.PIPE, text=True) as story:
-        assert story.stdout
-        said: list[str] = []
-        read_by_model: list[str] = []
-        for line in story.stdout:
-            said.append(line)
-            if line.startswith("READY "):
-                place = json.loads(line.removeprefix("READY "))
-                read_by_model = codex_edits(Path(place["workspace"]), tmp_path / "home", place["socket"])
-    assert story.returncode == 0, "".join([*said, *read_by_model])
-    text, edited = read_by_model
+
+    def act(there: dict[str, str]) -> list[str]:
+        return codex_edits(Path(there["workspace"]), tmp_path / "home", there["socket"])
+
+    text, edited = played_with(act, "codex.mjs", "new", runs / "codex-new", vsix, FILEOPS_AGENT="codex")
     assert "RATE = 0.95  # not saved yet" in text
     assert "has been updated" in edited
 
@@ -321,18 +323,15 @@ def test_user_with_unsaved_text_keeps_and_undoes_what_a_hosts_own_tools_made(
 ) -> None:
     """R-COMP-18"""
     out = runs / f"companion-{host.name.partition(' ')[0].lower()}-new"
-    environment = {**ENVIRONMENT, "FILEOPS_AGENT": host.name}
-    command = [NODE, "companion.mjs", "new", out, vsix, *(pictures() if host.name == "Codex" else [])]
-    model = ScriptedModel([Say("not begun")])
-    with subprocess.Popen(command, cwd=HERE, env=environment, stdout=subprocess.PIPE, text=True) as story:
-        assert story.stdout
-        said: list[str] = []
-        for line in story.stdout:
-            said.append(line)
-            if line.startswith("READY "):
-                there = json.loads(line.removeprefix("READY "))
-                model = edited_by(host, Path(there["workspace"]), EditorsPlace(tmp_path, Path(there["socket"])))
-    assert story.returncode == 0, "".join([*said, *(result.text for result in model.results)])
+    model = ScriptedModel([])
+
+    def act(there: dict[str, str]) -> list[str]:
+        nonlocal model
+        model = edited_by(host, Path(there["workspace"]), EditorsPlace(tmp_path, Path(there["socket"])))
+        return [result.text for result in model.results]
+
+    images = pictures() if host.name == "Codex" else []
+    played_with(act, "companion.mjs", "new", out, vsix, *images, FILEOPS_AGENT=host.name)
     assert "+RATE = 0.95  # not saved yet" in json.dumps(model.requests[-1].body)
     assert [result.text.count("Done, although your host shows a refusal") for result in model.results] == [0, 1, 1]
 
