@@ -76,7 +76,7 @@ from fileops.service.rewind.files import (
 from fileops.service.rewind.lineage import Lineages, follows_others
 from fileops.service.rewind.renames import Rename, renames_of
 from fileops.service.rewind.targets import MayRewind, entries_of, left_as_unsure, unsure_entries
-from fileops.service.rewind.unkept import Undecided, UnkeptPlaces, entry_of_change
+from fileops.service.rewind.unkept import UndecidedEntries, UnkeptPlaces, entry_of_change
 from fileops.tracking.freshness import Freshness
 
 MAX_FILES = 1000
@@ -164,7 +164,7 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
         unsure: list[RewindConflict] = []
         request = replace(request, paths=paths)
         places = UnkeptPlaces(self.store, self.fs, committed=self.committed)
-        undecided: Undecided | None = None
+        undecided: UndecidedEntries | None = None
         decided: tuple[Entry, ...] = ()
         if request.target.kind == "change_ids":
             ids = places.with_renames(request.target.ids, undoable=True)
@@ -240,7 +240,7 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
         chosen: Sequence[Entry],
         policy: Policy,
         places: UnkeptPlaces,
-        undecided: Undecided | None,
+        undecided: UndecidedEntries | None,
     ) -> PlannedFile:
         """Args: undecided: what alone is to be undone; None for all of it. Raises: the failures of reading."""
         if policy.roots is not None:

@@ -84,7 +84,7 @@ VersionOf = Callable[[str, Snapshot], int | None]
 PlacesCache = dict[str, tuple[tuple[object, ...], list[UnkeptPlace]]]
 
 
-class Undecided(Struct, frozen=True):
+class UndecidedEntries(Struct, frozen=True):
     """What of some entries is neither kept nor committed.
 
     entry_ids: of those of which something is open. partly: those of them of which something is decided, too. decided:
@@ -234,7 +234,7 @@ class UnkeptPlaces(Struct, frozen=True):
         """Return the places in one file that are not kept yet, top to bottom."""
         return self._places_in(path, self.lineage(path), snapshot)
 
-    def undecided(self, entries: Iterable[Entry]) -> Undecided:
+    def undecided(self, entries: Iterable[Entry]) -> UndecidedEntries:
         """Return what of these entries lists have. An entry whose text was replaced goes with what replaced it."""
         lineages, by_path = Lineages(self.store, _is_rename), dict[str, list[Entry]]()
         for entry in entries:
@@ -255,7 +255,7 @@ class UnkeptPlaces(Struct, frozen=True):
             found |= mine
             partly |= mine & of_rest
             decided[path] = [each.place for each in rest if each.place is not None]
-        return Undecided(frozenset(found), frozenset(partly), decided)
+        return UndecidedEntries(frozenset(found), frozenset(partly), decided)
 
     def _ask_git(self, lineages: Mapping[str, Sequence[Entry]]) -> None:
         """Ask about all files at once. Args: lineages: by present path."""
