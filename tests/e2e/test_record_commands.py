@@ -852,7 +852,7 @@ async def test_wrong_command_names_the_one_that_was_meant(shared: Place, folder:
 
 
 async def test_undo_of_what_is_left_of_a_kept_change_says_so(shared: Place, folder: Path) -> None:
-    """R-CLI-1: not that all of it was undone, or nothing; and the author of what is left stays."""
+    """R-CLI-1: as the lists count it, not as the whole edit, or nothing; and the author of what is left stays."""
     async with FileOpsClient.attach(root=folder, role="editor") as editor:
         await until_started(editor)
         async with FileOpsClient.attach(root=folder, host="codex") as agent:
@@ -862,7 +862,7 @@ async def test_undo_of_what_is_left_of_a_kept_change_says_so(shared: Place, fold
         (file,) = (await editor.unkept()).files
         await editor.keep(change_ids=[file.changes[0].change_id])
     done = await run(shared, folder, "undo", "--all", "--yes")
-    assert done.stdout.decode().splitlines()[:2] == ["Parts of changes in 1 file were undone.", "  a.txt  +1 -1"]
+    assert done.stdout.decode().splitlines()[:2] == ["1 change in 1 file was undone.", "  a.txt  +1 -1"]
     assert (folder / "a.txt").read_text() == OLD.replace("one", "1")
     assert "Codex" in lines_of(await run(shared, folder, "blame", "a.txt"))[0]
     assert "undo of a part of a change" in lines_of(await run(shared, folder, "log"))[0]
