@@ -3,25 +3,17 @@
 import asyncio
 import json
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from fileops_client import FileOpsClient
-from support.daemon_process import Place, place_of_test
+from support.daemon_process import Place
 from support.patience import PATIENCE_S
 
 OLD = "one\ntwo\nthree\nfour\nfive\nsix\n"
 TARGETS = (("--agent", "codex"), ("--turn", "last"), ("--since", "last-turn"), ("--all", "--since", "last-turn"))
-
-
-@pytest.fixture
-def shared(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Place]:
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    with place_of_test(monkeypatch) as made:
-        yield made
 
 
 @pytest.fixture
