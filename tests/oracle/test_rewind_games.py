@@ -37,6 +37,12 @@ def test_rewind_joins_no_lines_of_others(seed: int, sizes: Sizes) -> None:
     assert play(seed, rewind, sizes).joined == []
 
 
+@pytest.mark.parametrize("seed", [1795954913, 1795954957, 1795955044, 1795957664])
+def test_rewind_after_a_redo_is_the_first_one(seed: int) -> None:
+    """In these games a rewind lends a line of others the end of a line that goes."""
+    assert play(seed, rewind).faults == []
+
+
 def test_rewind_in_long_files_keeps_every_word_of_others() -> None:
     verdict = _verdict(5000, 10, Sizes(lines=(200, 400)))
     assert verdict.faults == []

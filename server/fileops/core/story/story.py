@@ -141,7 +141,8 @@ class Story:
     def _content_before_newest(self, chosen: Collection[int]) -> bytes | None:
         """Return the content before the events, if there are no others since; None if there are, or it is forgotten."""
         first = min(chosen, default=0)
-        if not first or not set(chosen).issuperset(range(first, len(self.entry_ids))):
+        # An undo that is being told has no digest yet, so it does not count as a change since.
+        if not first or not set(chosen).issuperset(range(first, len(self._digests))):
             return None
         vector = self._known.get(self._digests[first - 1])
         return None if vector is None else self.texts.content(vector)

@@ -170,6 +170,25 @@ def test_rewind_after_redo_is_the_first_rewind() -> None:
     assert (rewound.content, rewound.undone, rewound.left) == (OLD, ("e1",), ())
 
 
+@pytest.mark.parametrize(
+    "contents",
+    [
+        (b"w0 w1\nw2\n\n", b"w0 w1\n\n", b"w0 w3\n"),
+        (b"w0\nw1 w2\n\n\n", b"w0 w3\n\nw4\n\n", b"w0 w3\n\n"),
+    ],
+)
+def test_rewind_that_lends_the_end_of_a_line_is_the_same_after_its_redo(contents: tuple[bytes, ...]) -> None:
+    """A line of others has its end only as long as the rewind is in force."""
+    steps, present = _steps(*contents), contents[-1]
+    first = _rewound(steps, {"agent0"}, present)
+    rewind, redo = _step("rewind", present, first.content), _step("redo", first.content, present)
+    undoes = {"rewind": ("agent0",), "redo": ("rewind",)}
+    again = rewind_file(
+        [*steps, rewind, redo], {"agent0"}, present, KNOWN.get, cancelled={"rewind", "redo"}, undoes=undoes
+    )
+    assert (again.content, again.left) == (first.content, first.left)
+
+
 def test_rewind_of_hundreds_of_conflicts_lists_them_all() -> None:
     contents: list[bytes] = [b"".join(b"line%d\n\n" % n for n in range(200))]
     for n in range(200):
