@@ -26,6 +26,7 @@ from fileops.ports import EventStream
 from fileops.record import git, git_process
 from fileops.record.content import ReadFile, TextOf, Unreadable, is_secret, kept_ns, listed_in, read_file
 from fileops.record.ignored import IgnoreRules
+from fileops.record.known import is_same
 
 MAX_COPIED_FILES = 20_000
 MAX_COPIED_BYTES = 256 << 20
@@ -217,7 +218,7 @@ class FolderRecording:
                 before = earlier.pop(path, None)
                 if before is not None:
                     self.files[path] = before
-                    if not _is_same(before, status):
+                    if not is_same(before, status):
                         changed.append(path)
                     elif before.content == "kept" and not before.has_content:  # it was not copied in time
                         self._to_copy.append(path)
@@ -406,7 +407,7 @@ class FolderRecording:
                 known = self.files.get(path)
                 if known is None and os.path.dirname(path) in self._unseen:
                     self._start_file(path, status, None)
-                elif known is None or not _is_same(known, status):
+                elif known is None or not is_same(known, status):
                     touch(path)
             yield
         for path in [path for path in self.files if path not in seen]:
@@ -431,7 +432,7 @@ class FolderRecording:
             if number % _STEP_FILES == 0 and time.monotonic() >= ends_at:
                 return written
             try:
-                if not known.is_unsaved and not _is_same(known, os.lstat(path)):
+                if not known.is_unsaved and not is_same(known, os.lstat(path)):
                     written.append(path)
             except OSError:  # it is gone, of which there is an event
                 continue
@@ -485,16 +486,6 @@ def in_steps(items: Iterator[T | None]) -> Iterator[list[T]]:
 def _is_recorded_kind(entry: "os.DirEntry[str]") -> bool:
     """Whether it is a regular file, or a link. Of a link, the record only notes that it changed."""
     return entry.is_file(follow_symlinks=False) or entry.is_symlink()
-
-
-def _is_same(known: Known, status: os.stat_result) -> bool:
-    return (known.mtime_ns, known.ctime_ns, known.size_bytes, known.inode, known.is_executable) == (
-        kept_ns(status.st_mtime_ns),
-        kept_ns(status.st_ctime_ns),
-        status.st_size,
-        status.st_ino,
-        bool(status.st_mode & stat.S_IXUSR),
-    )
 
 
 def _folders_of(paths: Iterable[str], root: str) -> frozenset[str]:

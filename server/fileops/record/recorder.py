@@ -49,7 +49,7 @@ from fileops.core.text import decode, detect_format
 from fileops.model.commits import Commit, IntendedWrite
 from fileops.model.diagnostics import ChangeKind
 from fileops.model.digest import content_digest
-from fileops.model.files import FolderEvent, Snapshot, Stamp
+from fileops.model.files import FolderEvent
 from fileops.model.internal_errors import WatchError
 from fileops.model.record import (
     ByPerson,
@@ -72,12 +72,13 @@ from fileops.record import git
 from fileops.record.announced import MAX_BYTES, AnnouncedWrite, AnnouncedWrites, Content, is_older_text
 from fileops.record.attribution import Save
 from fileops.record.command_windows import CommandWindows, OpenCommands, covers
-from fileops.record.content import ReadFile, TextOf, Unreadable, is_secret, kept_ns, kind_of_content, read_file
+from fileops.record.content import ReadFile, TextOf, Unreadable, is_secret, kind_of_content, read_file
 from fileops.record.disk_thread import DiskHangs, DiskThread
 from fileops.record.entries import EntryWriter, Observed
 from fileops.record.folder import Edge, GitFacts, ask_git, in_steps
 from fileops.record.folder import FolderRecording as Folder
 from fileops.record.git_process import GitFailed
+from fileops.record.known import has_stamp, inode_at, is_result, is_unchanged, known_of, known_of_snapshot, stamp_of
 from fileops.record.staging import StagingWatch
 from fileops.record.store import MAX_AGE_S, NewerRecord, RecordStore, is_damage, is_locked
 from fileops.record.turns import TurnRegistry
@@ -1189,7 +1190,7 @@ class Recorder:
 
     def _keep_copy(self, folder: Folder, path: str, found: ReadFile) -> None:
         data = found.data
-        known = folder.files[path] = _known_of(found, None if data is None else content_digest(data))
+        known = folder.files[path] = known_of(found, None if data is None else content_digest(data))
 
         def keep() -> None:
             if data is not None:
@@ -1452,7 +1453,7 @@ class Recorder:
     def _names_of(self, folder: Folder, path: str, found: ReadFile) -> tuple[str, ...]:
         """Return the recorded names of a file with hard links, this one first: a write under one changes them all."""
         others = [name for name, _ in self._known_names(folder).get(found.inode, ()) if name != path]
-        present = self._ask_disk(folder.root, lambda: [name for name in others if _inode_at(name) == found.inode])
+        present = self._ask_disk(folder.root, lambda: [name for name in others if inode_at(name) == found.inode])
         return (path, *present)
 
     def _known_names(self, folder: Folder) -> dict[int, list[tuple[str, Known]]]:
@@ -1473,7 +1474,7 @@ class Recorder:
         if before.inode == found.inode or is_just_written:
             return False
         return any(
-            name != path and _is_stamp(known, found) for name, known in self._known_names(folder).get(found.inode, ())
+            name != path and has_stamp(known, found) for name, known in self._known_names(folder).get(found.inode, ())
         )
 
     def _renamed_from(
@@ -1486,7 +1487,7 @@ class Recorder:
         if touch.gap != "away" or found is None or data is None:
             return None
         for name, known in self._known_names(folder).get(found.inode, ()):
-            if name == path or known.digest is None or _is_stamp(known, found):
+            if name == path or known.digest is None or has_stamp(known, found):
                 continue
             content = self.store.content(known.digest)
             if content is not None and may_be_one_file(content, data):
@@ -1516,10 +1517,10 @@ class Recorder:
         if is_unsaved and before is not None and found is not None and found.mtime_ns <= before.mtime_ns:
             return  # older than the document, which the record already has
         digest = None if found is None or found.data is None else content_digest(found.data)
-        after = None if found is None else _known_of(found, digest)
+        after = None if found is None else known_of(found, digest)
         if before is None and folder.is_starting and touch.gap is None:
             before = Known(content="kept")  # it may have existed, with any content
-        if before is not None and after is not None and _is_unchanged(before, after):
+        if before is not None and after is not None and is_unchanged(before, after):
             folder.files[path] = after
             return
         if found is not None and found.data is not None and digest is not None:
@@ -1579,7 +1580,7 @@ class Recorder:
                 content = self._ask_disk(folder.root, lambda: _compared_content(path))
             if content is None:
                 return None
-        stamp = None if found is None else _stamp_of(found)
+        stamp = None if found is None else stamp_of(found)
         may_store = found is None or found.data is not None
         return announced.match(
             path, lambda write: self._content_before(before, write, content), content, stamp, may_store=may_store
@@ -1815,7 +1816,7 @@ class Recorder:
         if data is None or kind_of_content(data) != "kept":
             return replace(change, before=replace(before, oid=None))  # R-REC-5: the blob is not what the file contained
         known = replace(before, oid=None, digest=content_digest(data))
-        if change.after is not None and _is_unchanged(known, change.after):
+        if change.after is not None and is_unchanged(known, change.after):
             return None
         return replace(change, before=known, before_data=data)
 
@@ -1862,11 +1863,11 @@ class Recorder:
         """Record a write whose author and contents are known: one of the daemon's, or one that was announced."""
         folder = self._folder_of(path)
         root = "" if folder is None else folder.root
-        before, after = _known_of_snapshot(edit.before, root), _known_of_snapshot(edit.after, root)
+        before, after = known_of_snapshot(edit.before, root), known_of_snapshot(edit.after, root)
         path = edit.before.path
         known_in = folder if edit.has_changed and folder is not None and self._is_recorded(folder, path) else None
         if known_in is not None:
-            if not _is_result(known_in.files.get(path), after):
+            if not is_result(known_in.files.get(path), after):
                 self._guard(known_in.root, lambda: self._note_before(known_in, edit, before))
             if after is None:
                 known_in.files.pop(path, None)
@@ -1901,8 +1902,8 @@ class Recorder:
         names = [name for name, known in folder.files.items() if known.inode == stamp.ino and name != edit.after.path]
         with self._lock:
             names = [name for name in names if name not in self._committing]
-        present = self._ask_disk(folder.root, lambda: [name for name in names if _inode_at(name) == stamp.ino])
-        changed = [name for name in present if not _is_unchanged(folder.files[name], after)]
+        present = self._ask_disk(folder.root, lambda: [name for name in names if inode_at(name) == stamp.ino])
+        changed = [name for name in present if not is_unchanged(folder.files[name], after)]
         folder.files.update(dict.fromkeys(changed, after))
         return changed
 
@@ -1988,74 +1989,6 @@ def _compared_content(path: str) -> bytes | None:
         return None
 
 
-def _stamp_of(found: ReadFile) -> Stamp:
-    """Return what is known of the file's stamp; whatever compares it with another one then reads the file."""
-    return Stamp(
-        dev=0,
-        ino=found.inode,
-        size_bytes=found.size_bytes,
-        mtime_ns=found.mtime_ns,
-        ctime_ns=found.ctime_ns,
-        mode=found.mode,
-        uid=0,
-        gid=0,
-        n_links=1,
-    )
-
-
-def _known_of(found: ReadFile, digest: bytes | None) -> Known:
-    return Known(
-        content=found.content,
-        digest=digest,
-        mtime_ns=found.mtime_ns,
-        size_bytes=found.size_bytes,
-        inode=found.inode,
-        is_executable=bool(found.mode & 0o100),
-        mode=found.mode,
-        ctime_ns=found.ctime_ns,
-    )
-
-
-def _known_of_snapshot(snapshot: Snapshot, root: str) -> Known | None:
-    if not snapshot.exists:
-        return None
-    content = "protected" if is_secret(snapshot.path, root) else kind_of_content(snapshot.data)
-    stamp = snapshot.stamp
-    return Known(
-        content=content,
-        digest=snapshot.digest if content == "kept" else None,
-        mtime_ns=0 if stamp is None else kept_ns(stamp.mtime_ns),
-        ctime_ns=0 if stamp is None else kept_ns(stamp.ctime_ns),
-        size_bytes=0 if stamp is None else stamp.size_bytes,
-        inode=0 if stamp is None else stamp.ino,
-        is_executable=stamp is not None and bool(stamp.mode & 0o100),
-        mode=None if stamp is None else stamp.mode & 0o7777,
-        is_unsaved=snapshot.source == "buffer",
-    )
-
-
-def _is_result(known: Known | None, after: Known | None) -> bool:
-    """Whether the known state of a file is the result of a commit: a start listed it before the commit was noted.
-
-    The content before the commit was never listed then, so it says nothing about other programs' changes.
-    """
-    if known is None or after is None or not after.mtime_ns:
-        return False
-    return (known.mtime_ns, known.size_bytes, known.inode) == (after.mtime_ns, after.size_bytes, after.inode)
-
-
-def _inode_at(path: str) -> int | None:
-    try:
-        return os.lstat(path).st_ino
-    except OSError:  # it is gone
-        return None
-
-
-def _is_stamp(known: Known, found: ReadFile) -> bool:
-    """Whether the file was not written since this was known of it."""
-    return (known.mtime_ns, known.size_bytes) == (found.mtime_ns, found.size_bytes)
-
-
 def _joined_touches(touch: _Touch, other: _Touch | None) -> _Touch:
     """Return what is known of writes under two names of one file."""
     if other is None:
@@ -2070,17 +2003,6 @@ def _joined_touches(touch: _Touch, other: _Touch | None) -> _Touch:
         n_writes=(touch.n_writes or 0) + (other.n_writes or 0) if is_counted else None,
         is_beside_git=touch.is_beside_git or other.is_beside_git,
     )
-
-
-def _is_unchanged(before: Known, after: Known) -> bool:
-    """Whether there is nothing to record. If the content is not kept, the stamp shows whether it changed."""
-    if before.content != after.content or before.is_executable != after.is_executable:
-        return False
-    if before.content == "kept":
-        return before.digest is not None and before.digest == after.digest
-    if before.content == "link" and before.inode != after.inode:  # it was replaced, to lead elsewhere
-        return False
-    return (before.mtime_ns, before.size_bytes) == (after.mtime_ns, after.size_bytes)
 
 
 def _typist_of(documents: Sequence[TypedDocument], data: bytes | None, before: float) -> ByPerson | None:
