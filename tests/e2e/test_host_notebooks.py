@@ -248,3 +248,43 @@ async def test_notebook_with_unsaved_cells_is_saved_before_an_agents_own_tool_re
     assert asked == [{"uri": study.as_uri(), "version": editor.version}]
     assert [cell["source"] for cell in json.loads(study.read_text(encoding="utf-8"))["cells"]][1] == "y = 2"
     assert "unsaved" not in seen.context
+
+
+# --- an older notebook over fresh cells ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("indent", [1, 4])
+async def test_cells_that_an_older_save_removed_are_named_and_come_back(
+    daemon: SharedDaemon, study: Path, person: LspClient, indent: int
+) -> None:
+    """R-COMP-24: as when a person overwrites in JupyterLab, which may write another form than the file had."""
+    older = json.loads(study.read_text(encoding="utf-8"))
+    study.write_text(json.dumps(older, indent=indent), encoding="utf-8")
+    tools = ["NotebookEdit", "Undo"]
+    agent = await daemon.host(study.parent, "claude-code", hints={"session": "s2"}, further_tools=tools)
+    await agent.tool("Read", file_path=str(study))
+    edited = await agent.tool("NotebookEdit", notebook_path=str(study), cell_id="c1", new_source="x = 10\nprint(x)")
+    assert not edited.get("isError"), edited
+    older["cells"][1]["source"] = ["y = 2"]
+    study.write_text(json.dumps(older, indent=1) + "\n", encoding="utf-8")
+    await last_entry_from_outside(person, study)
+    read = await agent.tool("Read", file_path=str(study), limit=1)
+    said = "\n".join(item["text"] for item in read["content"])
+    assert "over 1 line of your edit of" in said
+    assert "The lines:\ncell c1: x = 10\n" in said
+    loss_id = said.partition("fileops-server undo ")[2].partition("`")[0]
+    params = {"edit_id": loss_id, "dry_run": True}
+    shown = await person.call("fileops/undo", params)
+    assert [(cell["kind"], cell["cell_id"]) for cell in shown["ui_extra"]["cells"]] == [("source", "c1")]
+    undone = await agent.tool("Undo", edit_id=loss_id)
+    assert not undone.get("isError"), undone
+    assert sources(study) == ["x = 10\nprint(x)", "y = 2", "z = 1"]
+
+
+async def last_entry_from_outside(person: LspClient, path: Path) -> None:
+    async with asyncio.timeout(PATIENCE_S):
+        while True:
+            found = (await person.call("fileops/log", {"file_path": str(path)}))["entries"]
+            if [entry["by"]["kind"] for entry in found[:2]] == ["outside", "session"]:
+                return
+            await asyncio.sleep(0.02)

@@ -234,13 +234,16 @@ def test_change_of_another_cell_does_not_hinder_an_edit(study: Path, tmp_path: P
         study.write_text(study.read_text(encoding="utf-8").replace("# Title", "# Other"), encoding="utf-8")
         result = edit(client, study, {"kind": "source", "cell_id": "c1", "source": "x = 1"})
         assert result["status"] == "success", result["output"]
-        assert result["details"]["rebased"]["changed_by"] == "external"
+        rebased = result["details"]["rebased"]
+        assert rebased["changed_by"] == "external"
+        assert_cell_of_others(rebased, study)
         assert sources(study)[:2] == [("intro", "# Other\ntext"), ("c1", "x = 1")]
         refused = edit(client, study, {"kind": "source", "cell_id": "intro", "source": "# Mine"})
         assert (refused["error"]["code"], refused["details"]["relevance"]["cell_id"]) == (
             "modified_externally",
             "intro",
         )
+        assert_cell_of_others(refused["details"], study)
         assert refused["output"] == (
             "Cell intro was changed or removed since you read it. Other cells can still be edited. Read the notebook "
             "again before you change this one."
@@ -249,11 +252,19 @@ def test_change_of_another_cell_does_not_hinder_an_edit(study: Path, tmp_path: P
         assert edit(client, study, {"kind": "source", "cell_id": "intro", "source": "# Mine"})["status"] == "success"
 
 
+def assert_cell_of_others(details: dict[str, Any], study: Path) -> None:
+    """What others changed is there by cells, as in `ui_extra`."""
+    (cell,) = details["cells_since_read"]
+    assert (cell["kind"], cell["cell_id"], cell["stats"]) == ("source", "intro", {"added": 1, "removed": 1})
+    assert cell["diff"] == f"--- {study}#intro\n+++ {study}#intro\n@@ -1,2 +1,2 @@\n-# Title\n+# Other\n text\n"
+
+
 def test_run_of_a_cell_hinders_its_removal_but_not_its_edit(client: RawClient, study: Path) -> None:
     client.read(study)
     study.write_text(study.read_text(encoding="utf-8").replace("line 29", "new"), encoding="utf-8")
     removal = edit(client, study, {"kind": "delete", "cell_id": "c1"})
     assert removal["error"]["code"] == "modified_externally"
+    assert removal["details"]["other_change"] == "outputs only"
     # An edit of another cell is no look at these outputs, and neither is one of the cell's source.
     for other in ({"cell_id": "intro", "source": "# Mine"}, {"cell_id": "c1", "source": "x = 0"}):
         assert edit(client, study, {"kind": "source", **other})["status"] == "success"

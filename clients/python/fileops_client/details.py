@@ -295,12 +295,16 @@ class OutputView(TypedDict):
 class RebasedDetails(TypedDict):
     """What others had changed in a file to which an edit was applied all the same."""
 
+    cells_since_read: NotRequired[list[CellUiExtra]]
+    """For a notebook: the cells that differ."""
     changed_by: str
     """The author of the last change: `external`, `buffer` or a session."""
     diff: str | None
     """Unified diff; null if it would be too long."""
     n_foreign_hunks: int
     """How many changes."""
+    other_change: NotRequired[Literal["form only", "outputs only"]]
+    """For a notebook whose cells have the same sources, types and order: what differs."""
     ranges: list[LineRange]
     """The changed lines, in the file as the edit found it."""
 
@@ -559,6 +563,8 @@ class Details(TypedDict, total=False):
     """For `undo_conflict`: the cells of a notebook that are no longer as the edit left them."""
     cells: list[Any]
     """For an edit of a notebook: what each step did. The cells of a notebook on this page."""
+    cells_since_read: list[CellUiExtra]
+    """For a notebook: the cells that differ."""
     change_index: int
     """0-based index of the change that failed first."""
     changed_by: str
@@ -667,6 +673,8 @@ class Details(TypedDict, total=False):
     """With the option `notices`: what others changed in files that the session has read."""
     original_text: str | None
     """With `include_texts`: the whole text before; null over 1 MB."""
+    other_change: Literal["form only", "outputs only"]
+    """For a notebook whose cells have the same sources, types and order: what differs."""
     patch_line: int
     """1-based line of the patch with the fault, or with the hunk that failed."""
     plan: str | None

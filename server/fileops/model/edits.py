@@ -10,7 +10,7 @@ from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
 from fileops.model.files import Snapshot, TextFormat
-from fileops.model.notebooks import CellChange
+from fileops.model.notebooks import CellChange, ComparedCells
 
 
 class Splice(Struct, frozen=True, gc=False):
@@ -61,15 +61,16 @@ class Rebased(Struct, frozen=True, kw_only=True):
 
     changed_by: the last writer, as in BecameStale.source; what a client is shown instead is hub.names.changed_by.
     ranges: the lines that they changed, one range per change, in the file as the edit found it. diff: unified, None if
-    it would be too long. shown: the content as the session knew it before the edit. unseen: splices from what it knows
-    after the edit to the file after it, if that is known exactly. is_reviewed: whether a user decided about the edit
-    before the file changed.
+    it would be too long. cells: how the cells of a notebook differ, to be shown instead of the diff. shown: the content
+    as the session knew it before the edit. unseen: splices from what it knows after the edit to the file after it, if
+    that is known exactly. is_reviewed: whether a user decided about the edit before the file changed.
     """
 
     changed_by: str
     ranges: tuple[LineRange, ...]
     diff: str | None
     shown: bytes
+    cells: ComparedCells | None = None
     unseen: tuple[Splice, ...] | None = None
     is_reviewed: bool = False
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 if TYPE_CHECKING:
     from fileops.model.edits import LineRange, Relevance, SuggestedPlace
-    from fileops.model.notebooks import NotebookFault
+    from fileops.model.notebooks import ComparedCells, NotebookFault
     from fileops.model.review import ConsentRule, Decider
 
 
@@ -185,12 +185,14 @@ class ModifiedExternally(FileOpsError):
     """The file has changed since the session read it.
 
     changed_by: see Rebased. diff_since_read: unified diff from the content that the session read to the current one, if
-    the former is still in memory. relevance: why the edit could not be rebased, if that was tried.
+    the former is still in memory; cells_since_read: the same of a notebook. relevance: why the edit could not be
+    rebased, if that was tried.
     """
 
     code: ClassVar[str] = "modified_externally"
     changed_by: str = "external"
     diff_since_read: str | None = None
+    cells_since_read: "ComparedCells | None" = None
     also_changed_by: str | None = None
     relevance: "Relevance | None" = None
     edit_index: int | None = None

@@ -113,6 +113,13 @@ class CellChange(Struct, frozen=True, kw_only=True):
 Compared = tuple[CellChange, ...] | OtherChange
 
 
+class ComparedCells(Struct, frozen=True, kw_only=True):
+    """What others changed in a notebook that a session has read. file_path: as the session gave it."""
+
+    file_path: str
+    compared: Compared
+
+
 class CellPlace(Struct, frozen=True, kw_only=True, gc=False):
     """A change of a cell, for a list."""
 

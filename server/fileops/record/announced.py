@@ -197,7 +197,7 @@ def _replaced(write: AnnouncedWrite, was: Content, after: Content) -> _Replaced 
 
 def is_older_text(before: bytes, edited: bytes, written: bytes) -> bool:
     """Return whether a text was made of the content before an edit: without what that added, with what it removed."""
-    old, new, found = set(lines_of(before)), set(lines_of(edited)), set(lines_of(written))
+    old, new, found = (lines.keys() for lines in lines_of(before, edited, written))
     added, removed = new - old, old - new
     return bool(added) and added.isdisjoint(found) and removed <= found
 

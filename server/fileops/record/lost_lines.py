@@ -16,7 +16,10 @@ from contextlib import suppress
 import msgspec
 from msgspec import Struct
 
+from fileops.core.notebook.cell_page import lines_with_names
+from fileops.core.notebook.cells import parse
 from fileops.core.text import decode_for_display
+from fileops.model.errors import NotebookInvalid
 from fileops.platform.private_files import NotPrivate, open_private, require_private_folder
 
 log = logging.getLogger(__name__)
@@ -59,8 +62,8 @@ class Losses:
         self, path: str, *, base: bytes, theirs: bytes, written: bytes, merged: bytes | None, may_store: bool
     ) -> Loss | None:
         """Keep the lines of `theirs` that `written`, which was made on `base`, does not have. None without any."""
-        known = {*lines_of(base), *lines_of(written)}
-        lines = tuple(line for line in lines_of(theirs) if line not in known)
+        old, fresh, new = lines_of(base, theirs, written)
+        lines = tuple(shown for line, shown in fresh.items() if line not in old and line not in new)
         if not lines:
             return None
         loss_id = f"{PREFIX}{uuid.uuid4().hex[:12]}"
@@ -110,9 +113,20 @@ class Losses:
                     os.unlink(os.path.join(folder, name))
 
 
-def lines_of(data: bytes) -> list[str]:
-    """Return the lines of a content that are not blank."""
-    return [line.rstrip("\r") for line in decode_for_display(data).split("\n") if line.strip()]
+def lines_of(*contents: bytes) -> list[dict[str, str]]:
+    """Return the lines of each content that are not blank, with the form in which they are shown.
+
+    If all are notebooks, these are the lines of the cells, with their names, in whatever form the files are written.
+    """
+    if all(b'"nbformat"' in content for content in contents):
+        with suppress(NotebookInvalid):
+            return [lines_with_names(parse(content)) for content in contents]
+    texts = map(decode_for_display, contents)
+    return [{line: line for line in map(_without_cr, text.split("\n")) if line.strip()} for text in texts]
+
+
+def _without_cr(line: str) -> str:
+    return line.rstrip("\r")
 
 
 def _store(folder: str, loss: Loss) -> None:

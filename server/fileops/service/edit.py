@@ -26,7 +26,7 @@ from fileops.core.decision import apply_decision, reason_of
 from fileops.core.diff.unified import change_of
 from fileops.core.merge import relevance
 from fileops.core.merge.relevance import Carried, Leg, Replanned, foreign_ranges, shown_after
-from fileops.core.notebook.cell_changes import changes_between
+from fileops.core.notebook.cell_changes import cells_since_read, changes_between
 from fileops.core.notebook.cell_plan import plan_notebook
 from fileops.core.notebook.cells import fault_of, is_notebook_path, parse
 from fileops.core.notebook.known_cells import CellGuard
@@ -274,6 +274,7 @@ class EditOperation(Struct, frozen=True, kw_only=True):
             changed_by=changed_by,
             ranges=outcome.ranges,
             diff=None if base.shown is None else diff_between(shown, snapshot.data, request.file_path),
+            cells=cells_since_read(snapshot.path, request.file_path, shown, snapshot.data),
             shown=shown,
             unseen=outcome.unseen,
         )
@@ -519,6 +520,7 @@ class EditOperation(Struct, frozen=True, kw_only=True):
             changed_by=self.freshness.find_changer(request.session_id, snapshot) if is_tracked else "external",
             ranges=foreign_ranges(shown, snapshot.data),
             diff=diff_between(shown, snapshot.data, request.file_path),
+            cells=cells_since_read(snapshot.path, request.file_path, shown, snapshot.data),
             shown=shown,
             is_reviewed=True,
         )

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
-from fileops.core.notebook.cell_changes import compared
+from fileops.core.notebook.cell_changes import cells_since_read, compared
 from fileops.core.tracker import ReadRecord, reason_of
 from fileops.model.edits import Relevance
 from fileops.model.errors import FileOpsError, ModifiedExternally
@@ -125,6 +125,7 @@ class Refusals:
         return ModifiedExternally(
             changed_by=changed_by,
             diff_since_read=None if base is None else diff_between(base, snapshot.data, record.given_path),
+            cells_since_read=None if base is None else cells_since_read(path, record.given_path, base, snapshot.data),
             also_changed_by=first_changed_by if first_changed_by != changed_by else None,
             relevance=relevance,
         )

@@ -9,10 +9,10 @@ from typing import Literal, NotRequired, Required, TypedDict
 from fileops.model.diagnostics import DiagnosticsReport
 from fileops.model.edits import LineRange, Operation, Relevance, SuggestedPlace
 from fileops.model.files import CommitReport
-from fileops.model.notebooks import CellEditKind, CellType, CellView, NotebookFault
+from fileops.model.notebooks import CellEditKind, CellType, CellView, NotebookFault, OtherChange
 from fileops.model.rewind import RewindConflict
 from fileops.model.suggestions import FailedStep, ShownLines, SuggestionKind, SyntaxReport
-from fileops.wire.types import UiExtra
+from fileops.wire.types import CellUiExtra, UiExtra
 
 
 class Notice(TypedDict):
@@ -120,7 +120,16 @@ class RebasedEntry(TypedDict):
     """How many changes."""
 
 
-class RebasedDetails(RebasedEntry):
+class CellsSinceRead(TypedDict, total=False):
+    """What others have changed in a notebook since the session's read, to be shown instead of the diff."""
+
+    cells_since_read: list[CellUiExtra]
+    """For a notebook: the cells that differ."""
+    other_change: OtherChange
+    """For a notebook whose cells have the same sources, types and order: what differs."""
+
+
+class RebasedDetails(RebasedEntry, CellsSinceRead):
     """What others had changed in a file to which an edit was applied all the same."""
 
     ranges: tuple[LineRange, ...]
@@ -170,7 +179,7 @@ class SuggestionsDetails(TypedDict, total=False):
     """The lines that count as read with this answer."""
 
 
-class FailureDetails(TypedDict, total=False):
+class FailureDetails(CellsSinceRead, total=False):
     edit_index: int
     """0-based index of the failed step."""
     suggested_place: SuggestedPlace | None

@@ -4,10 +4,18 @@ from typing import TYPE_CHECKING
 
 from fileops.model import errors
 from fileops.model.edits import Rebased
+from fileops.model.notebooks import ComparedCells
 from fileops.model.suggestions import Suggestion, Suggestions
+from fileops.wire.notebooks import cell_ui_extras
 
 if TYPE_CHECKING:
-    from fileops.wire.details import FailureDetails, RebasedDetails, SuggestionDetails, SuggestionsDetails
+    from fileops.wire.details import (
+        CellsSinceRead,
+        FailureDetails,
+        RebasedDetails,
+        SuggestionDetails,
+        SuggestionsDetails,
+    )
 
 
 def failure_details(error: errors.FileOpsError) -> "FailureDetails":
@@ -25,10 +33,16 @@ def failure_details(error: errors.FileOpsError) -> "FailureDetails":
         case errors.MultipleMatches(lines=lines) | errors.CountMismatch(lines=lines):
             details["match_lines"] = list(lines)
         case errors.ModifiedExternally(
-            changed_by=changed_by, diff_since_read=diff, also_changed_by=also, relevance=relevance
+            changed_by=changed_by,
+            diff_since_read=diff,
+            cells_since_read=cells,
+            also_changed_by=also,
+            relevance=relevance,
         ):
             details["changed_by"] = changed_by
             details["diff_since_read"] = diff
+            if cells is not None:
+                details = {**details, **_cells_since_read(cells)}
             if also is not None:
                 details["also_changed_by"] = also
             if relevance is not None:
@@ -62,12 +76,19 @@ def failure_details(error: errors.FileOpsError) -> "FailureDetails":
 
 
 def rebased_details(rebased: Rebased) -> "RebasedDetails":
-    return {
+    details: RebasedDetails = {
         "changed_by": rebased.changed_by,
         "n_foreign_hunks": len(rebased.ranges),
         "ranges": rebased.ranges,
         "diff": rebased.diff,
     }
+    return details if rebased.cells is None else {**details, **_cells_since_read(rebased.cells)}
+
+
+def _cells_since_read(cells: ComparedCells) -> "CellsSinceRead":
+    if isinstance(cells.compared, str):
+        return {"other_change": cells.compared}
+    return {"cells_since_read": cell_ui_extras(cells.compared, cells.file_path)}
 
 
 def suggestions_details(suggestions: Suggestions) -> "SuggestionsDetails":

@@ -477,6 +477,8 @@ export interface ChangesDetails {
   cell_id?: string;
   /** For `undo_conflict`: the cells of a notebook that are no longer as the edit left them. */
   cell_ids?: string[];
+  /** For a notebook: the cells that differ. */
+  cells_since_read?: CellUiExtra[];
   /** 0-based index of the change that failed first. */
   change_index?: number;
   /** The author of the change: `external`, `buffer` or a session. */
@@ -515,6 +517,8 @@ export interface ChangesDetails {
   needs_approval?: boolean;
   /** With the option `notices`: what others changed in files that the session has read. */
   notices?: Notice[];
+  /** For a notebook whose cells have the same sources, types and order: what differs. */
+  other_change?: 'form only' | 'outputs only';
   /** 1-based line of the patch with the fault, or with the hunk that failed. */
   patch_line?: number;
   /** All other changes that would fail. */
@@ -1204,6 +1208,8 @@ export interface EditDetails {
   cell_ids?: string[];
   /** For an edit of a notebook: what each step did. */
   cells?: ChangedCell[];
+  /** For a notebook: the cells that differ. */
+  cells_since_read?: CellUiExtra[];
   /** The author of the change: `external`, `buffer` or a session. */
   changed_by?: string;
   /** How the edit was written. */
@@ -1252,6 +1258,8 @@ export interface EditDetails {
   notices?: Notice[];
   /** With `include_texts`: the whole text before; null over 1 MB. */
   original_text?: string | null;
+  /** For a notebook whose cells have the same sources, types and order: what differs. */
+  other_change?: 'form only' | 'outputs only';
   /** 1-based line of the patch with the fault, or with the hunk that failed. */
   patch_line?: number;
   /** The processors that changed the text. */
@@ -2232,12 +2240,16 @@ export interface ReadResult {
 }
 /** What others had changed in a file to which an edit was applied all the same. */
 export interface RebasedDetails {
+  /** For a notebook: the cells that differ. */
+  cells_since_read?: CellUiExtra[];
   /** The author of the last change: `external`, `buffer` or a session. */
   changed_by: string;
   /** Unified diff; null if it would be too long. */
   diff: string | null;
   /** How many changes. */
   n_foreign_hunks: number;
+  /** For a notebook whose cells have the same sources, types and order: what differs. */
+  other_change?: 'form only' | 'outputs only';
   /** The changed lines, in the file as the edit found it. */
   ranges: LineRange[];
 }
@@ -2617,6 +2629,8 @@ export interface RewindDetails {
   cell_id?: string;
   /** For `undo_conflict`: the cells of a notebook that are no longer as the edit left them. */
   cell_ids?: string[];
+  /** For a notebook: the cells that differ. */
+  cells_since_read?: CellUiExtra[];
   /** The author of the change: `external`, `buffer` or a session. */
   changed_by?: string;
   /** What is left, and why. */
@@ -2659,6 +2673,8 @@ export interface RewindDetails {
   needs_approval?: boolean;
   /** With the option `notices`: what others changed in files that the session has read. */
   notices?: Notice[];
+  /** For a notebook whose cells have the same sources, types and order: what differs. */
+  other_change?: 'form only' | 'outputs only';
   /** 1-based line of the patch with the fault, or with the hunk that failed. */
   patch_line?: number;
   /** The id of the plan that was, or would be, carried out. */
@@ -3251,6 +3267,8 @@ export interface UndoDetails {
   cell_id?: string;
   /** For `undo_conflict`: the cells of a notebook that are no longer as the edit left them. */
   cell_ids?: string[];
+  /** For a notebook: the cells that differ. */
+  cells_since_read?: CellUiExtra[];
   /** The author of the change: `external`, `buffer` or a session. */
   changed_by?: string;
   /** Who rejected the edit. */
@@ -3287,6 +3305,8 @@ export interface UndoDetails {
   needs_approval?: boolean;
   /** With the option `notices`: what others changed in files that the session has read. */
   notices?: Notice[];
+  /** For a notebook whose cells have the same sources, types and order: what differs. */
+  other_change?: 'form only' | 'outputs only';
   /** 1-based line of the patch with the fault, or with the hunk that failed. */
   patch_line?: number;
   /** The processor that failed. */

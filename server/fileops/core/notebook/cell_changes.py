@@ -9,7 +9,7 @@ from difflib import SequenceMatcher
 
 from fileops.core.notebook.cells import Cell, Notebook, is_notebook_path, parse
 from fileops.model.errors import NotebookInvalid
-from fileops.model.notebooks import CellChange, CellEditKind, Compared
+from fileops.model.notebooks import CellChange, CellEditKind, Compared, ComparedCells
 
 _MAX_COMPARED = 2_000  # cells without ids that are aligned; beyond this, by their places
 
@@ -44,6 +44,12 @@ def changes_of_contents(path: str, before: bytes, after: bytes) -> tuple[CellCha
     """Return how the cells of a file differ; none if it is no notebook, before or after."""
     differences = compared(path, before, after)
     return differences if isinstance(differences, tuple) else ()
+
+
+def cells_since_read(path: str, file_path: str, read: bytes, present: bytes) -> ComparedCells | None:
+    """Return how the cells differ from those that a session has read; None if it is no notebook."""
+    differences = compared(path, read, present)
+    return ComparedCells(file_path=file_path, compared=differences) if differences else None
 
 
 def compared(path: str, before: bytes | None, after: bytes | None) -> Compared:

@@ -101,6 +101,15 @@ def lines_of_cell(notebook: Notebook, name: str) -> tuple[int, int]:
     return lines.start, lines.end
 
 
+def lines_with_names(notebook: Notebook) -> dict[str, str]:
+    """Return the lines of sources and outputs that a read shows and that are not blank, each with its cell's name."""
+    shown = dict[str, str]()
+    for cell in notebook.cells:
+        outputs = [line.strip() for line in _output_lines(cell, "summary", Limits())]
+        shown |= {line: f"cell {cell.name}: {line}" for line in (*_source_lines(cell), *outputs) if line.strip()}
+    return shown
+
+
 def lines_of_cells(notebook: Notebook) -> list[tuple[str, int, int]]:
     """Return of each cell its name, and the first and the last number of its lines."""
     return [(lines.cell.name, lines.start, lines.end) for lines in _numbered_lines(notebook)]

@@ -13,6 +13,7 @@ from fileops.concurrency.cancellation import CancelToken
 from fileops.core.matching.correction import SENTENCES
 from fileops.core.presentation import companion_texts as texts
 from fileops.core.presentation.failures import failure_text
+from fileops.core.presentation.notebook_texts import compared_cells_text
 from fileops.core.presentation.suggestion_texts import texts_of_edit
 from fileops.model.edits import Plan
 from fileops.model.errors import FileOpsError, ModifiedExternally, NoMatch, NotPermitted, NotRead
@@ -98,7 +99,11 @@ class EditGuard(Struct, frozen=True, kw_only=True):
             edit, note = rewritten.request, texts.corrected_text(plan.matches)
         if edit.content is not None and plan.rebased is not None:
             # Ours would carry the new text over the changes of others; the host's tool replaces them.
-            changed = ModifiedExternally(changed_by=plan.rebased.changed_by, diff_since_read=plan.rebased.diff)
+            changed = ModifiedExternally(
+                changed_by=plan.rebased.changed_by,
+                diff_since_read=plan.rebased.diff,
+                cells_since_read=plan.rebased.cells,
+            )
             return self.refuse(edit, changed, both.present)
         if formatter is not None:
             styled = rewrites.format_changes(edit, plan, formatter, self.editor.settings.limits)
@@ -122,7 +127,9 @@ class EditGuard(Struct, frozen=True, kw_only=True):
         if isinstance(error, NotRead):
             what = texts.not_read_text(path)
         else:
-            what = texts.changed_text(path, error.changed_by, error.diff_since_read)
+            cells = error.cells_since_read
+            shown = error.diff_since_read if cells is None else compared_cells_text(cells.compared, path)
+            what = texts.changed_text(path, error.changed_by, shown)
         content = shown_text(present)
         whole = None if content is None or read_proof is not None else texts.number_whole(content)
         if whole is not None:

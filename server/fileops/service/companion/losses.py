@@ -8,16 +8,21 @@ from fileops.concurrency.cancellation import Attempts, CancelToken
 from fileops.core import splices as splicing
 from fileops.core.diff.contents import splices_between
 from fileops.core.merge import relevance
+from fileops.core.merge.rewind_cells import is_notebook
+from fileops.core.notebook.cell_changes import changes_of_contents
+from fileops.core.notebook.cells import is_notebook_path
+from fileops.core.plan import plan_write
 from fileops.core.presentation.failures import failure_text
 from fileops.core.text import decode, detect_format
-from fileops.model.edits import Relevance
+from fileops.model.edits import Plan, Relevance
 from fileops.model.errors import FileOpsError, UndoConflict
 from fileops.model.events import DidEdit
-from fileops.model.files import Base
+from fileops.model.files import Base, Snapshot
 from fileops.model.record import ByPerson
 from fileops.model.requests import EditRequest
 from fileops.model.results import UndoFileOutcome, UndoResult
 from fileops.model.sessions import SessionName
+from fileops.model.settings import Limits
 from fileops.record.lost_lines import PREFIX, Loss
 from fileops.service.commit import PlannedCommit, did_edit
 from fileops.service.edit import EditOperation
@@ -71,7 +76,10 @@ def _restore(
             content = _with_lines(loss, snapshot.data)
             text = decode(content, detect_format(content)).removeprefix("\ufeff")
             request = EditRequest(file_path=loss.path, tool="write", content=text, session_id=session_id)
-            plan = editor.plan_on_snapshot(request, snapshot, token)
+            if is_notebook_path(loss.path) and is_notebook(snapshot.data):
+                plan = _plan_of_notebook(loss, snapshot, content, text)
+            else:
+                plan = editor.plan_on_snapshot(request, snapshot, token)
             if not plan.splices:
                 raise UndoConflict(reason="already_undone", explanation="the lines are there")
             if person is None and policy.needs_decision(snapshot):
@@ -94,6 +102,15 @@ def _restore(
             )
             restored = replace(restored, edit_id=commit.edit_id, commit=commit.report)
             return UndoResult(output=output, files=(restored,)), did_edit(commit)
+
+
+def _plan_of_notebook(loss: Loss, snapshot: Snapshot, content: bytes, text: str) -> Plan:
+    """Return the plan of the whole text. Processors and formatters are for texts. Raises: UndoConflict."""
+    if not is_notebook(content):
+        raise UndoConflict(explanation="the lines do not fit into the notebook that was written instead")
+    fmt = detect_format(snapshot.data)
+    plan = plan_write(snapshot, fmt, text, limits=Limits(), file_path=loss.path)
+    return replace(plan, cells=changes_of_contents(loss.path, snapshot.data, content))
 
 
 def _with_lines(loss: Loss, present: bytes) -> bytes:

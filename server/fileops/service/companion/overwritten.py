@@ -2,6 +2,7 @@
 
 from fileops.core import splices as splicing
 from fileops.core.merge import relevance
+from fileops.core.merge.rewind_cells import StepContents, is_notebook, rewind_cells
 from fileops.model.commits import Commit
 from fileops.model.edits import Relevance
 from fileops.model.files import Base
@@ -9,6 +10,13 @@ from fileops.model.files import Base
 
 def merge_over(commit: Commit, written: bytes) -> bytes | None:
     """Return what was written with the edit made on it; None if they conflict."""
-    known = Base(content=commit.before.data, shown=commit.before.data)
+    before, after = commit.before.data, commit.after.data
+    known = Base(content=before, shown=before)
     carried = relevance.carry(known, written, commit.plan.splices, margin_lines=0)
-    return None if isinstance(carried, Relevance) else splicing.apply(written, carried.splices)
+    if not isinstance(carried, Relevance):
+        return splicing.apply(written, carried.splices)
+    if not is_notebook(written):
+        return None
+    # Jupyter may have written another form: the edit is what undoes its own undo, cell by cell.
+    made = rewind_cells([StepContents(step_id=commit.edit_id, before=after, after=before)], written)
+    return None if made is None or made.left else made.content

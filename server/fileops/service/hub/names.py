@@ -176,6 +176,7 @@ class SessionNames:
         return ModifiedExternally(
             changed_by=self.to_changed_by(error.changed_by),
             diff_since_read=error.diff_since_read,
+            cells_since_read=error.cells_since_read,
             also_changed_by=None if also is None else self.to_changed_by(also),
             relevance=error.relevance,
         )

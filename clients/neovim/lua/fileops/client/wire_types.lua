@@ -202,6 +202,7 @@
 ---@field at_index? string For `no_cell`: the id of the cell at the index that the name seems to be.
 ---@field cell_id? string For `no_cell`, `cell_conflict` and `not_read`: the cell as the edit names it.
 ---@field cell_ids? string[] For `undo_conflict`: the cells of a notebook that are no longer as the edit left them.
+---@field cells_since_read? fileops.wire.CellUiExtra[] For a notebook: the cells that differ.
 ---@field change_index? integer 0-based index of the change that failed first.
 ---@field changed_by? string The author of the change: `external`, `buffer` or a session.
 ---@field decided_by? fileops.wire.DecidedByDetails Who rejected the edit.
@@ -221,6 +222,7 @@
 ---@field modified_by_user? boolean Whether the changes differ from the request.
 ---@field needs_approval? boolean For a dry run: whether a user would be asked.
 ---@field notices? fileops.wire.Notice[] With the option `notices`: what others changed in files that the session has read.
+---@field other_change? 'form only'|'outputs only' For a notebook whose cells have the same sources, types and order: what differs.
 ---@field patch_line? integer 1-based line of the patch with the fault, or with the hunk that failed.
 ---@field problems? fileops.wire.SetProblem[] All other changes that would fail.
 ---@field processor? string The processor that failed.
@@ -475,6 +477,7 @@
 ---@field cell_id? string For `no_cell`, `cell_conflict` and `not_read`: the cell as the edit names it.
 ---@field cell_ids? string[] For `undo_conflict`: the cells of a notebook that are no longer as the edit left them.
 ---@field cells? fileops.wire.ChangedCell[] For an edit of a notebook: what each step did.
+---@field cells_since_read? fileops.wire.CellUiExtra[] For a notebook: the cells that differ.
 ---@field changed_by? string The author of the change: `external`, `buffer` or a session.
 ---@field commit? fileops.wire.CommitDetails How the edit was written.
 ---@field corrected? fileops.wire.CorrectedStep[] Strings that replaced the given ones.
@@ -499,6 +502,7 @@
 ---@field not_formatted? string With `format`: why no language server formatted the changed lines, as a clause.
 ---@field notices? fileops.wire.Notice[] With the option `notices`: what others changed in files that the session has read.
 ---@field original_text? string With `include_texts`: the whole text before; null over 1 MB.
+---@field other_change? 'form only'|'outputs only' For a notebook whose cells have the same sources, types and order: what differs.
 ---@field patch_line? integer 1-based line of the patch with the fault, or with the hunk that failed.
 ---@field processed_by? string[] The processors that changed the text.
 ---@field processor? string The processor that failed.
@@ -867,9 +871,11 @@
 ---@field attachments? fileops.wire.Attachment[] Images; absent if there are none.
 
 ---@class (exact) fileops.wire.RebasedDetails What others had changed in a file to which an edit was applied all the same.
+---@field cells_since_read? fileops.wire.CellUiExtra[] For a notebook: the cells that differ.
 ---@field changed_by string The author of the last change: `external`, `buffer` or a session.
 ---@field diff? string Unified diff; null if it would be too long.
 ---@field n_foreign_hunks integer How many changes.
+---@field other_change? 'form only'|'outputs only' For a notebook whose cells have the same sources, types and order: what differs.
 ---@field ranges fileops.wire.LineRange[] The changed lines, in the file as the edit found it.
 
 ---@class (exact) fileops.wire.RebasedEntry How many changes by others an edit was applied over.
@@ -1060,6 +1066,7 @@
 ---@field at_index? string For `no_cell`: the id of the cell at the index that the name seems to be.
 ---@field cell_id? string For `no_cell`, `cell_conflict` and `not_read`: the cell as the edit names it.
 ---@field cell_ids? string[] For `undo_conflict`: the cells of a notebook that are no longer as the edit left them.
+---@field cells_since_read? fileops.wire.CellUiExtra[] For a notebook: the cells that differ.
 ---@field changed_by? string The author of the change: `external`, `buffer` or a session.
 ---@field conflicts? fileops.wire.RewindConflict[] What is left, and why.
 ---@field decided_by? fileops.wire.DecidedByDetails Who rejected the edit.
@@ -1081,6 +1088,7 @@
 ---@field n_undone? integer How many entries were undone.
 ---@field needs_approval? boolean For a preview: whether the user would be asked.
 ---@field notices? fileops.wire.Notice[] With the option `notices`: what others changed in files that the session has read.
+---@field other_change? 'form only'|'outputs only' For a notebook whose cells have the same sources, types and order: what differs.
 ---@field patch_line? integer 1-based line of the patch with the fault, or with the hunk that failed.
 ---@field plan? string The id of the plan that was, or would be, carried out.
 ---@field processor? string The processor that failed.
@@ -1328,6 +1336,7 @@
 ---@field at_index? string For `no_cell`: the id of the cell at the index that the name seems to be.
 ---@field cell_id? string For `no_cell`, `cell_conflict` and `not_read`: the cell as the edit names it.
 ---@field cell_ids? string[] For `undo_conflict`: the cells of a notebook that are no longer as the edit left them.
+---@field cells_since_read? fileops.wire.CellUiExtra[] For a notebook: the cells that differ.
 ---@field changed_by? string The author of the change: `external`, `buffer` or a session.
 ---@field decided_by? fileops.wire.DecidedByDetails Who rejected the edit.
 ---@field diagnostics? fileops.wire.DiagnosticsReport With the option `diagnostics`: how the edits changed the files' problems. Absent if no source knows them.
@@ -1346,6 +1355,7 @@
 ---@field modified_by_user? boolean Whether the user changed a proposal.
 ---@field needs_approval? boolean For a dry run: whether a user would be asked.
 ---@field notices? fileops.wire.Notice[] With the option `notices`: what others changed in files that the session has read.
+---@field other_change? 'form only'|'outputs only' For a notebook whose cells have the same sources, types and order: what differs.
 ---@field patch_line? integer 1-based line of the patch with the fault, or with the hunk that failed.
 ---@field processor? string The processor that failed.
 ---@field ranges? fileops.wire.LineRange[] For an `undo_conflict`: the lines that the undo would have to overwrite.
