@@ -97,7 +97,7 @@ class HistoryGame:
         self._it.documents[str(path)] = TypedDocument(person=person, text=text, changed=steady_time(), is_typed=True)
         path.write_text(text)
         await self._it.recorder.flush()
-        self._it.recorder.saved(str(path), person, text)
+        self._it.recorder.note_save(str(path), person, text)
         await asyncio.to_thread(self._it.recorder.settle)
         del self._it.documents[str(path)]
 

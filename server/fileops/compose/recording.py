@@ -67,9 +67,9 @@ def start_recorder(
     recorder.on_index = unkept.note_index
     recorder.text_of = text_of
     recorder.start()
-    files.on_saved = lambda editor, path, text: recorder.saved(path, person_of(editor), text)
-    files.on_left_unsaved = lambda editor, path: recorder.left_unsaved(path, person_of(editor))
-    files.on_closed = lambda editor, path: recorder.closed(path, person_of(editor))
+    files.on_saved = lambda editor, path, text: recorder.note_save(path, person_of(editor), text)
+    files.on_left_unsaved = lambda editor, path: recorder.note_unsaved_text(path, person_of(editor))
+    files.on_closed = lambda editor, path: recorder.note_close(path, person_of(editor))
     return recorder
 
 

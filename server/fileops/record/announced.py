@@ -146,7 +146,7 @@ class AnnouncedWrites:
         """
         with self._lock:
             writes = [write for write in self._writes.get(path, ()) if write.commit is None]
-            found = next(filter(None, (_replaced(write, before_of(write), after) for write in writes)), None)
+            found = next(filter(None, (_find_replaced(write, before_of(write), after) for write in writes)), None)
             for write in writes:
                 if found is None or write is not found.write:
                     write.see(after)
@@ -189,7 +189,7 @@ class _Replaced(NamedTuple):
     base: Content
 
 
-def _replaced(write: AnnouncedWrite, was: Content, after: Content) -> _Replaced | None:
+def _find_replaced(write: AnnouncedWrite, was: Content, after: Content) -> _Replaced | None:
     """Return the write if it makes this content of one that the file had since the announcement."""
     bases = dict.fromkeys((was, *reversed(write.seen)))
     return next((_Replaced(write, was, base) for base in bases if write.makes(base, after)), None)

@@ -76,7 +76,7 @@ def attribute(
     of a save by rename.
     """
     after = change.after_text
-    person = change.typed_by or _saved_by(change, after, saves)
+    person = change.typed_by or _find_saver(change, after, saves)
     if person is not None:  # row 2
         # Further writes may mean that a command wrote some of it.
         is_alone = not change.commands or change.n_writes == 1
@@ -89,7 +89,7 @@ def attribute(
     return _programs(change, () if after is None and not has_later else saves, lingering)
 
 
-def _saved_by(change: Observation, after: str | None, saves: Sequence[Save]) -> ByPerson | None:
+def _find_saver(change: Observation, after: str | None, saves: Sequence[Save]) -> ByPerson | None:
     if after is None:
         return None
     for save in reversed(saves):
@@ -123,6 +123,6 @@ def _by_command(command: CommandRecord) -> ByCommand:
     return ByCommand(session_id=command.session_id, command_id=command.command_id, label=command.label)
 
 
-def shown(text: str | None) -> str | None:
+def to_shown(text: str | None) -> str | None:
     """Return the text as an editor shows it."""
     return None if text is None else text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")

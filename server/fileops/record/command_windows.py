@@ -106,7 +106,7 @@ class CommandWindows:
             window = _Window(command, self.edge + 1, self._now(), names_git)
             self._windows = {**self._windows, command.command_id: window}
             self.edge += 1
-            surplus = [] if len(self.open) <= MAX_OPEN else [self._ended(self.open[0], is_lost=True)]
+            surplus = [] if len(self.open) <= MAX_OPEN else [self._end(self.open[0], is_lost=True)]
         for changed in (*surplus, command):
             self.on_change(changed)
         return command
@@ -115,8 +115,8 @@ class CommandWindows:
         """End a session's command by the host's id; without an id, the newest open one. None if none is open."""
         with self._lock:
             found = self._open_of(session_id, host_id)
-            ended = None if found is None else self._ended(found, is_background=is_background)
-        return self._told(ended)
+            ended = None if found is None else self._end(found, is_background=is_background)
+        return self._report(ended)
 
     def end_command(self, command_id: str) -> CommandRecord | None:
         """End a command by its own id, unless it has ended. None if it is not known."""
@@ -124,13 +124,13 @@ class CommandWindows:
             found = self.get(command_id)
             if found is None or found.ended is not None:
                 return found
-            ended = self._ended(found)
-        return self._told(ended)
+            ended = self._end(found)
+        return self._report(ended)
 
     def end_all(self, session_id: SessionName) -> list[CommandRecord]:
         """End all open commands of a session, whose ends were not reported."""
         with self._lock:
-            lost = [self._ended(command, is_lost=True) for command in self.open if command.session_id == session_id]
+            lost = [self._end(command, is_lost=True) for command in self.open if command.session_id == session_id]
         for command in lost:
             self.on_change(command)
         return lost
@@ -140,7 +140,7 @@ class CommandWindows:
         with self._lock:
             now = self._now()
             lost = [
-                self._ended(window.command, is_lost=True)
+                self._end(window.command, is_lost=True)
                 for window in self._windows.values()
                 if window.ended is None and now - window.began >= MAX_OPEN_S
             ]
@@ -191,7 +191,7 @@ class CommandWindows:
         names_git = any(window.names_git for window in found)
         return OpenCommands(tuple(window.command for window in found), is_certain, names_git)
 
-    def lingering(self, path: str, project: str, began: float, ended: float) -> tuple[CommandRecord, ...]:
+    def find_lingering(self, path: str, project: str, began: float, ended: float) -> tuple[CommandRecord, ...]:
         """Return the ended commands that may have left a program that wrote `path` between two steady times.
 
         These were started in the background, or their end was not reported.
@@ -212,7 +212,7 @@ class CommandWindows:
                 return command
         return None
 
-    def _ended(self, command: CommandRecord, *, is_background: bool = False, is_lost: bool = False) -> CommandRecord:
+    def _end(self, command: CommandRecord, *, is_background: bool = False, is_lost: bool = False) -> CommandRecord:
         """End a command and return it. The lock is held."""
         ended = replace(
             command,
@@ -226,7 +226,7 @@ class CommandWindows:
         self.edge += 1
         return ended
 
-    def _told(self, command: CommandRecord | None) -> CommandRecord | None:
+    def _report(self, command: CommandRecord | None) -> CommandRecord | None:
         if command is not None:
             self.on_change(command)
         return command

@@ -91,8 +91,8 @@ def _read(kind: ContentKind, data: bytes | None, status: os.stat_result) -> Read
     return ReadFile(
         content=kind,
         data=data,
-        mtime_ns=kept_ns(status.st_mtime_ns),
-        ctime_ns=kept_ns(status.st_ctime_ns),
+        mtime_ns=to_stored_ns(status.st_mtime_ns),
+        ctime_ns=to_stored_ns(status.st_ctime_ns),
         size_bytes=status.st_size,
         inode=status.st_ino,
         mode=stat.S_IMODE(status.st_mode),
@@ -100,7 +100,7 @@ def _read(kind: ContentKind, data: bytes | None, status: os.stat_result) -> Read
     )
 
 
-def listed_in(folder: str) -> "list[os.DirEntry[str]]":
+def list_folder(folder: str) -> "list[os.DirEntry[str]]":
     """Return the entries of a folder; none if it is gone. Raises: Unreadable."""
     try:
         with os.scandir(folder) as entries:
@@ -111,7 +111,7 @@ def listed_in(folder: str) -> "list[os.DirEntry[str]]":
         raise Unreadable(folder) from error
 
 
-def kept_ns(time_ns: int) -> int:
+def to_stored_ns(time_ns: int) -> int:
     """Return a file time as the record stores it."""
     return min(max(time_ns, -_MAX_NS), _MAX_NS)
 

@@ -38,10 +38,10 @@ from fileops.model.record import (
     is_by_agent,
     unsure,
 )
-from fileops.record.attribution import FORMATTER_S, SETTLE_S, Author, Observation, Save, attribute, shown
+from fileops.record.attribution import FORMATTER_S, SETTLE_S, Author, Observation, Save, attribute, to_shown
 from fileops.record.command_windows import CommandWindows
 from fileops.record.diffs import count_lines
-from fileops.record.other_daemons import Relation, joined, put_own, relation
+from fileops.record.other_daemons import Relation, join_authors, put_own, relation
 from fileops.record.store import RecordStore
 from fileops.record.turns import TurnRegistry
 
@@ -159,7 +159,7 @@ class EntryWriter:
         author = self._author_of(change, saves)
         is_settled = author.evidence == "save" or not (change.is_open or saves)
         with self._store.transaction():
-            kept = self._written(change, author, _identity(change), is_settled=is_settled)
+            kept = self._write_entry(change, author, _identity(change), is_settled=is_settled)
         if kept is None:
             return
         if not is_settled or change.is_open:
@@ -169,7 +169,7 @@ class EntryWriter:
             self._closed.append(_Unsettled(kept.entry_id, without_data, True, kept.by))
         self._on_entries([kept])
 
-    def _written(
+    def _write_entry(
         self, change: Observed, author: Author, identity: Identity | None, *, is_settled: bool
     ) -> Entry | None:
         """Write a change and return its entry; None if none remains, or an entry of another daemon contains it."""
@@ -177,14 +177,14 @@ class EntryWriter:
         if newest is not None and newest.recorder != self._store.recorder:
             match self._relation(newest, change):
                 case "same":
-                    joint = self._joined(newest, change, author)
+                    joint = self._join_author(newest, change, author)
                     joint = replace(joint, settled=joint.settled and is_settled)
                     self._store.replace(joint)
                     return joint
                 case "later":
                     return None
                 case "before":
-                    change = _following(newest, change)
+                    change = _continue_from(newest, change)
                 case None:
                     pass
         return self._append(*self._entry_of(change, author, is_settled=is_settled), identity)
@@ -202,12 +202,12 @@ class EntryWriter:
             is_earlier=self._store.is_earlier(other),
         )
 
-    def _joined(self, entry: Entry, change: Observed, author: Author) -> Entry:
+    def _join_author(self, entry: Entry, change: Observed, author: Author) -> Entry:
         """Return an entry whose author combines what this daemon and another daemon know."""
-        by, evidence = joined(entry.by, entry.evidence, author.by, author.evidence)
+        by, evidence = join_authors(entry.by, entry.evidence, author.by, author.evidence)
         during = tuple(turn.turn_id for turn in self._turns.open_during(entry.path, change.began_at, change.time))
         entry = replace(entry, evidence=evidence, during=tuple(dict.fromkeys((*entry.during, *during))))
-        return entry if by == entry.by else self._authored(entry, by)
+        return entry if by == entry.by else self._set_author(entry, by)
 
     def save(self, path: str, save: Save) -> None:
         """Handle the report that an editor saved this text."""
@@ -234,7 +234,7 @@ class EntryWriter:
             if unsettled.entry_id == entry.entry_id:
                 unsettled.has_author = True
         author = unsure(*dict.fromkeys((by, *(_candidates(entry.by) or (OUTSIDE,))))) if is_unsure else by
-        claimed = replace(self._authored(entry, author), evidence="command", settled=True, is_beside_git=False)
+        claimed = replace(self._set_author(entry, author), evidence="command", settled=True, is_beside_git=False)
         self._store.replace(claimed)
         self._on_entries([claimed])
 
@@ -323,7 +323,7 @@ class EntryWriter:
         made = self._text(change.after, change.after_data)
         if made is None or 4 * len(made) < len(save.text):  # not worth a comparison: a command may make many files
             return False
-        return may_be_one_file(*((shown(each) or "").encode("utf-8", "surrogatepass") for each in (save.text, made)))
+        return may_be_one_file(*((to_shown(each) or "").encode("utf-8", "surrogatepass") for each in (save.text, made)))
 
     def _author_of(self, change: Observed, saves: Sequence[Save]) -> Author:
         needs_text = bool(saves)
@@ -343,7 +343,7 @@ class EntryWriter:
             other.observed.path == change.path and other.observed.read > change.read
             for other in (*self._unsettled, *self._closed)
         )
-        lingering = self._windows.lingering(change.path, change.root, change.began, change.read)
+        lingering = self._windows.find_lingering(change.path, change.root, change.began, change.read)
         return attribute(observation, saves=saves, lingering=lingering, has_later=has_later)
 
     def _text(self, version: Known | None, data: bytes | None) -> str | None:
@@ -363,11 +363,11 @@ class EntryWriter:
             if entry.by == unsettled.by and entry.recorder == self._store.recorder:
                 entry = self._with_author(replace(entry, evidence=author.evidence), author.by, change)
             else:
-                entry = self._joined(entry, change, author)
+                entry = self._join_author(entry, change, author)
             entry = replace(entry, settled=True, kept=entry.kept or was_accepted)
             unsettled.by = entry.by
             self._store.replace(entry)
-            merged = self._merged(entry)
+            merged = self._merge_with_previous(entry)
             changed += [] if merged is None else [merged]
             if merged is not None:
                 following = self._merge_following(merged)
@@ -401,7 +401,7 @@ class EntryWriter:
             before_data = change.before_data
             if before_data is None and change.before is not None and change.before.digest is not None:
                 before_data = self._store.content(change.before.digest)
-            entry = self._counted(entry, before_data, change.after_data)
+            entry = self._with_line_counts(entry, before_data, change.after_data)
         return self._with_author(entry, author.by, change), contents
 
     def add_parents(self, blobs: Mapping[str, Sequence[tuple[bytes, int]]]) -> None:
@@ -417,9 +417,9 @@ class EntryWriter:
 
     def _with_author(self, entry: Entry, by: By, change: Observed) -> Entry:
         during = tuple(turn.turn_id for turn in self._turns.open_during(entry.path, change.began_at, change.time))
-        return self._authored(replace(entry, during=during), by)
+        return self._set_author(replace(entry, during=during), by)
 
-    def _authored(self, entry: Entry, by: By) -> Entry:
+    def _set_author(self, entry: Entry, by: By) -> Entry:
         turn_id: str | None = None
         command_id: str | None = None
         if isinstance(by, ByCommand):
@@ -459,7 +459,7 @@ class EntryWriter:
             mode=_mode_of_deleted(before, after),
         )
         during = self._turns.open_during(entry.path, edit.time, edit.time)
-        return self._authored(replace(entry, during=tuple(turn.turn_id for turn in during)), edit.by)
+        return self._set_author(replace(entry, during=tuple(turn.turn_id for turn in during)), edit.by)
 
     def write_own(self, entry: Entry, edit: Commit) -> Entry:
         """Write the entry of an edit of the daemon. Returns it as it was written."""
@@ -467,7 +467,7 @@ class EntryWriter:
             edit.before.data if edit.before.exists else None, edit.after.data if edit.after.exists else None
         )
         if entry.content == "kept":
-            entry = self._counted(entry, contents.before, contents.after)
+            entry = self._with_line_counts(entry, contents.before, contents.after)
         with self._store.transaction():
             undone = [found for edit_id in edit.undoes for found in self._store.entries_of_edit(edit_id)]
             undone += [found for entry_id in edit.undone if (found := self._store.entry(entry_id)) is not None]
@@ -500,7 +500,7 @@ class EntryWriter:
             entry = replace(entry, kept=entry.kept or edit.is_kept or _is_withdrawal(undone))
             contents = Contents(edit.before.data, edit.after.data)
             if entry.content == "kept":
-                entry = self._counted(entry, contents.before, contents.after)
+                entry = self._with_line_counts(entry, contents.before, contents.after)
             self._store.append(entry, contents)
             self._store.undo(entry.undoes, entry.entry_id)
         self._on_entries([entry])
@@ -512,9 +512,9 @@ class EntryWriter:
         if identity is not None and entry.kind in {"create", "delete"}:
             entry = self._with_other_half(entry, identity)
         self._store.append(entry, contents)
-        return self._merged(entry, identity)
+        return self._merge_with_previous(entry, identity)
 
-    def _merged(self, entry: Entry, identity: Identity | None = None) -> Entry | None:
+    def _merge_with_previous(self, entry: Entry, identity: Identity | None = None) -> Entry | None:
         """Make one entry of this one and the one before, if the same writer made both. None if nothing is left.
 
         An entry whose author is not certain yet waits until it is.
@@ -556,7 +556,7 @@ class EntryWriter:
         )
         contents = self._store.contents(merged)
         if merged.gap != "baseline":
-            merged = self._counted(merged, contents.before, contents.after)
+            merged = self._with_line_counts(merged, contents.before, contents.after)
         self._store.remove([entry.entry_id])
         self._store.replace(merged)
         return merged
@@ -592,8 +592,8 @@ class EntryWriter:
 
         Returns what is left of the two, the later one if they are not one change, or None.
         """
-        following = self._store.following(entry)
-        return None if following is None else self._merged(following)
+        following = self._store.next_entry(entry)
+        return None if following is None else self._merge_with_previous(following)
 
     def _unlink(self, half: Entry | None) -> None:
         """Remove an entry's link to the other half, which no longer exists."""
@@ -639,10 +639,10 @@ class EntryWriter:
         if by == entry.by:
             return entry
         was_accepted = entry.kept and is_by_agent(entry.by)  # by a person
-        entry = self._authored(entry, by)
+        entry = self._set_author(entry, by)
         return replace(entry, kept=entry.kept or was_accepted)
 
-    def _counted(self, entry: Entry, before: bytes | None, after: bytes | None) -> Entry:
+    def _with_line_counts(self, entry: Entry, before: bytes | None, after: bytes | None) -> Entry:
         added, removed = count_lines(before or b"", after or b"")
         return replace(entry, added=added, removed=removed)
 
@@ -699,7 +699,7 @@ def _can_be_one(previous: Entry, entry: Entry) -> bool:
     return has_texts and previous.settled and not is_undo_or_undone
 
 
-def _following(other: Entry, change: Observed) -> Observed:
+def _continue_from(other: Entry, change: Observed) -> Observed:
     """Return the change, starting from the content that another daemon recorded last. R-REC-2: no entry is missing."""
     version = other.after
     before = (

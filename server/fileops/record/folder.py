@@ -24,7 +24,7 @@ from fileops.model.internal_errors import WatchError
 from fileops.model.record import ContentKind, Found, Known
 from fileops.ports import EventStream
 from fileops.record import git, git_process
-from fileops.record.content import ReadFile, TextOf, Unreadable, is_secret, kept_ns, listed_in, read_file
+from fileops.record.content import ReadFile, TextOf, Unreadable, is_secret, list_folder, read_file, to_stored_ns
 from fileops.record.ignored import IgnoreRules
 from fileops.record.known import is_same
 
@@ -58,8 +58,8 @@ def ask_git(root: str) -> GitFacts | None:
         return None
     try:
         index = _index_of(repository)
-        tracked, listed = git.listed_files(repository, index)
-        converted = git.converted_files(repository, tracked)
+        tracked, listed = git.list_files(repository, index)
+        converted = git.find_converted_files(repository, tracked)
     except git_process.GitFailed:
         return None
     return GitFacts(
@@ -256,8 +256,8 @@ class FolderRecording:
         has_blob = is_clean and content == "kept"
         self.files[path] = Known(
             content=content,
-            mtime_ns=kept_ns(status.st_mtime_ns),
-            ctime_ns=kept_ns(status.st_ctime_ns),
+            mtime_ns=to_stored_ns(status.st_mtime_ns),
+            ctime_ns=to_stored_ns(status.st_ctime_ns),
             size_bytes=status.st_size,
             inode=status.st_ino,
             is_executable=bool(status.st_mode & stat.S_IXUSR),
@@ -289,7 +289,7 @@ class FolderRecording:
             folder = waiting.pop()
             self.watch(folder)
             try:
-                entries = listed_in(folder)
+                entries = list_folder(folder)
             except Unreadable:
                 self._unlisted.add(folder)
                 if self.is_starting:
@@ -326,7 +326,7 @@ class FolderRecording:
         else:
             self._unwatched.discard(folder)
 
-    def ignored(self) -> Iterator[str | None]:
+    def find_ignored(self) -> Iterator[str | None]:
         """For each file, yield its path if a rule added later ignores it, else None."""
         for path in tuple(self.files):
             yield path if path not in self._tracked and self._rules.is_ignored(path) else None
@@ -421,7 +421,7 @@ class FolderRecording:
             if self._n_losses == n_losses:  # else events were lost again
                 self.lost_edge = None
 
-    def written_silently(self, edge: Edge, within_s: float) -> list[str]:
+    def find_silent_writes(self, edge: Edge, within_s: float) -> list[str]:
         """Return the known files that were written without an event, through a mapping (mmap), by their stamps.
 
         If that takes longer, the rest is not compared. Args: edge: the commands' current edge.
@@ -439,7 +439,7 @@ class FolderRecording:
         self._stamped_edge = edge
         return written
 
-    def listed_below(self, folder: str) -> Iterator[str | None]:
+    def watch_below(self, folder: str) -> Iterator[str | None]:
         """Watch a folder that appeared, and yield its files, which may be new. Yields None before each folder."""
         waiting = [folder]
         while waiting:
@@ -449,7 +449,7 @@ class FolderRecording:
                 continue
             self.watch(at)
             try:
-                entries = listed_in(at)
+                entries = list_folder(at)
             except Unreadable:
                 self._unlisted.add(at)
                 continue
@@ -459,7 +459,7 @@ class FolderRecording:
                 elif _is_recorded_kind(entry) and self.is_recorded(entry.path):
                     yield entry.path
 
-    def known_below(self, folder: str) -> list[str]:
+    def list_known_below(self, folder: str) -> list[str]:
         inside = folder + "/"
         return [path for path in self.files if path.startswith(inside)]
 

@@ -118,7 +118,7 @@ def is_top(folder: str) -> bool:
     return os.path.isfile(entry) or os.path.lexists(os.path.join(entry, "HEAD"))
 
 
-def linked_work_trees(repository: Repository) -> list[str]:
+def find_linked_work_trees(repository: Repository) -> list[str]:
     """Return the top folders of linked work trees inside this one, also ignored ones: gitrepository-layout(5)."""
     folder = os.path.join(repository.git_folder, "worktrees")
     try:
@@ -200,7 +200,7 @@ def _names_promisor(setting: str) -> bool:
     return setting == "extensions.partialclone" or (setting.startswith("remote.") and setting.endswith(".promisor"))
 
 
-def listed_files(repository: Repository, index: Index | None) -> tuple[set[str], set[str]]:
+def list_files(repository: Repository, index: Index | None) -> tuple[set[str], set[str]]:
     """Return the tracked files, and all that are tracked or not ignored, as canonical paths. Raises: GitFailed."""
     head = os.fsencode(repository.root) + b"/"
     if index is not None and not index.is_partial:
@@ -214,7 +214,7 @@ def listed_files(repository: Repository, index: Index | None) -> tuple[set[str],
     return tracked, tracked | other
 
 
-def converted_files(repository: Repository, tracked: Iterable[str]) -> set[str]:
+def find_converted_files(repository: Repository, tracked: Iterable[str]) -> set[str]:
     """Return the tracked files that git may convert between the disk and its blobs. Raises: GitFailed.
 
     The stamp of such a file says nothing about its blob, and a filter may preserve the size. git is asked for the
@@ -259,12 +259,12 @@ def read_index(repository: Repository) -> Index:
     """Raises: GitFailed, OSError."""
     mtime_ns = os.stat(repository.index).st_mtime_ns  # before reading, so that a later change is noticed
     try:
-        return _parsed(read_regular(repository.index, MAX_INDEX_BYTES), repository.n_oid_bytes, mtime_ns)
+        return _parse_index(read_regular(repository.index, MAX_INDEX_BYTES), repository.n_oid_bytes, mtime_ns)
     except (NotReadable, struct.error, ValueError, IndexError) as error:
         raise GitFailed(f"the index cannot be read: {error}") from error
 
 
-def committed_blobs(repository: Repository, paths: Iterable[str]) -> dict[str, CommittedBlobs]:
+def read_committed_blobs(repository: Repository, paths: Iterable[str]) -> dict[str, CommittedBlobs]:
     """Return the blobs of canonical paths in HEAD and in the index, by one process. Raises: GitFailed."""
     found: dict[str, CommittedBlobs] = {}
     wanted = [path for path in paths if "\n" not in path]  # as it ends a question
@@ -301,7 +301,7 @@ def parent_blobs(repository: Repository, paths: Iterable[str]) -> dict[str, tupl
     return found
 
 
-def committed_bits(repository: Repository, paths: Sequence[str]) -> dict[str, bool]:
+def read_committed_bits(repository: Repository, paths: Sequence[str]) -> dict[str, bool]:
     """Return whether canonical paths are executable in HEAD. Those that are no files there are left out.
 
     Raises: GitFailed, also if there is no commit.
@@ -321,7 +321,7 @@ def committed_bits(repository: Repository, paths: Sequence[str]) -> dict[str, bo
     return found
 
 
-def staged_blobs(repository: Repository) -> dict[str, bytes | None]:
+def read_staged_blobs(repository: Repository) -> dict[str, bytes | None]:
     """The blobs of the paths in which the index differs from HEAD, None where it has none. Raises: GitFailed.
 
     Without a commit there is no HEAD, and nothing is known.
@@ -381,7 +381,7 @@ def read_blobs(repository: Repository, sizes: Mapping[bytes, int]) -> dict[bytes
     return blobs
 
 
-def _parsed(data: bytes, n_oid_bytes: int, mtime_ns: int) -> Index:
+def _parse_index(data: bytes, n_oid_bytes: int, mtime_ns: int) -> Index:
     """The format is gitformat-index(5), versions 2 to 4."""
     signature, version, n_entries = struct.unpack_from(">4sII", data)
     if signature != b"DIRC" or version not in {2, 3, 4}:

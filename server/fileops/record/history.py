@@ -68,22 +68,22 @@ class History:
         if self._recorder is None:
             self._record.add(edit, content)
         elif self._is_persistent:
-            self._recorder.keep_edit(edit.path, lambda: _packed(edit))
+            self._recorder.keep_edit(edit.path, lambda: _pack_edit(edit))
         else:
             self._recorder.keep_edit(edit.path, lambda: _without_body(edit))
 
     def look(self) -> "Look":
         """Return a view of all changes until now. Blocks: call it in a worker thread."""
-        return Look(self._written(), self.own, self._began)
+        return Look(self._flush(), self.own, self._began)
 
-    def _written(self) -> "RecordStore":
+    def _flush(self) -> "RecordStore":
         """Return the record, with everything that was written until now."""
         if self._recorder is not None:
-            store = self._recorder.written()
+            store = self._recorder.flush_store()
             if store is not None:
                 return store
             self._recorder = None  # it failed; edits of this process can be undone
-        return self._record.written(self.own)
+        return self._record.flush(self.own)
 
     def forget(self, path: str | None) -> None:
         """Drop the edits of a canonical file or folder (None: all) from memory, after the record has dropped them."""
@@ -178,7 +178,7 @@ class _OwnRecord:
             with self._lock:
                 self._write([(edit, content)])
 
-    def written(self, own: OwnEdits) -> "RecordStore":
+    def flush(self, own: OwnEdits) -> "RecordStore":
         """Return the record, with all edits of this process."""
         with self._lock:
             if self._open_store is not None:
@@ -195,7 +195,7 @@ class _OwnRecord:
         import sqlite3
 
         if self._store is None:
-            self._store = self._opened()
+            self._store = self._open()
         store = self._store
         if store.is_in_memory and store.folder is not None:
             self._return_to_disk(store)
@@ -207,7 +207,7 @@ class _OwnRecord:
             _put(store, made)
         return store
 
-    def _opened(self) -> "RecordStore":
+    def _open(self) -> "RecordStore":
         from fileops.record.store import RecordStore
 
         return RecordStore(None) if self._open_store is None else self._open_store()
@@ -232,13 +232,13 @@ def _put(store: "RecordStore", made: Iterable[tuple[AppliedEdit, bytes | None]])
 
     with store.transaction():
         for edit, content in made:
-            store.put_edit(_without_body(edit) if store.folder is None else _packed(edit))
+            store.put_edit(_without_body(edit) if store.folder is None else _pack_edit(edit))
             for entry, contents in to_entries(edit, content):
                 put_own(store, entry, contents)
             link_undos(store, edit)
 
 
-def _packed(edit: AppliedEdit) -> KeptEdit:
+def _pack_edit(edit: AppliedEdit) -> KeptEdit:
     """Return the row of an edit; empty for a protected file, which must not reach a disk."""
     from fileops.record.content import is_secret
     from fileops.record.stored_edits import pack

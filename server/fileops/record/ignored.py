@@ -65,12 +65,12 @@ class IgnoreRules:
         known = self._rules.get(file)
         if known is not None and known[0] == stamp:
             return known[1]
-        rules = _parsed(file)
+        rules = _parse(file)
         self._rules[file] = (stamp, rules)
         return rules
 
 
-def _parsed(file: str) -> GitPatterns | None:
+def _parse(file: str) -> GitPatterns | None:
     """Return the rules of a file; None if it cannot be read, or is not a rule file."""
     try:
         data = read_start(file, MAX_RULE_BYTES + 1)

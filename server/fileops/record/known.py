@@ -5,7 +5,7 @@ import stat
 
 from fileops.model.files import Snapshot, Stamp
 from fileops.model.record import Known
-from fileops.record.content import ReadFile, is_secret, kept_ns, kind_of_content
+from fileops.record.content import ReadFile, is_secret, kind_of_content, to_stored_ns
 
 
 def known_of(found: ReadFile, digest: bytes | None) -> Known:
@@ -29,8 +29,8 @@ def known_of_snapshot(snapshot: Snapshot, root: str) -> Known | None:
     return Known(
         content=content,
         digest=snapshot.digest if content == "kept" else None,
-        mtime_ns=0 if stamp is None else kept_ns(stamp.mtime_ns),
-        ctime_ns=0 if stamp is None else kept_ns(stamp.ctime_ns),
+        mtime_ns=0 if stamp is None else to_stored_ns(stamp.mtime_ns),
+        ctime_ns=0 if stamp is None else to_stored_ns(stamp.ctime_ns),
         size_bytes=0 if stamp is None else stamp.size_bytes,
         inode=0 if stamp is None else stamp.ino,
         is_executable=stamp is not None and bool(stamp.mode & 0o100),
@@ -67,8 +67,8 @@ def is_unchanged(before: Known, after: Known) -> bool:
 
 def is_same(known: Known, status: os.stat_result) -> bool:
     return (known.mtime_ns, known.ctime_ns, known.size_bytes, known.inode, known.is_executable) == (
-        kept_ns(status.st_mtime_ns),
-        kept_ns(status.st_ctime_ns),
+        to_stored_ns(status.st_mtime_ns),
+        to_stored_ns(status.st_ctime_ns),
         status.st_size,
         status.st_ino,
         bool(status.st_mode & stat.S_IXUSR),

@@ -81,10 +81,10 @@ class Losses:
 
     def get(self, loss_id: str) -> Loss | None:
         with self._lock:
-            found = self._losses.get(loss_id) or self._stored(loss_id)
+            found = self._losses.get(loss_id) or self._load(loss_id)
         return None if found is None or self._is_old(found.at) else found
 
-    def _stored(self, loss_id: str) -> Loss | None:
+    def _load(self, loss_id: str) -> Loss | None:
         if self._folder is None or not _ID.fullmatch(loss_id):
             return None
         try:

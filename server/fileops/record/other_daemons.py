@@ -75,7 +75,7 @@ def relation(
     return "later" if read <= other.time <= now and not is_earlier else "before"
 
 
-def joined(by: By, evidence: Evidence, other_by: By, other_evidence: Evidence) -> tuple[By, Evidence]:
+def join_authors(by: By, evidence: Evidence, other_by: By, other_evidence: Evidence) -> tuple[By, Evidence]:
     """Return the author of a change that two daemons know about, and the evidence."""
     if by == other_by or isinstance(other_by, ByOutside):
         return by, evidence
@@ -100,7 +100,7 @@ def put_own(store: RecordStore, entry: Entry, contents: Contents) -> Entry:
     If an observation contains the edit and another change before or after it, the other change remains.
     """
     with store.transaction():
-        for other in _observed_by_others(store, entry):
+        for other in _find_observations(store, entry):
             if _is_one_state(other.before, entry.before) and _is_one_state(other.after, entry.after):
                 entry = replace(entry, entry_id=other.entry_id, recorder=store.recorder)
                 store.replace(entry, contents)
@@ -118,7 +118,7 @@ def put_own(store: RecordStore, entry: Entry, contents: Contents) -> Entry:
     return entry
 
 
-def _observed_by_others(store: RecordStore, entry: Entry) -> Sequence[Entry]:
+def _find_observations(store: RecordStore, entry: Entry) -> Sequence[Entry]:
     """Return the entries of the file that may be observations of an edit of this daemon, newest first."""
     newest, _ = store.entries(LogQuery(path=entry.path, limit=_N_LOOKED_AT), is_file=True)
     if newest and newest[0].time <= entry.time and newest[0].after == entry.before and _is_known(entry.before):

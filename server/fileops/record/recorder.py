@@ -300,7 +300,7 @@ class Recorder:
         """The store, once the thread has opened it. May block, so call it in worker threads. Raises: RecorderFailed."""
         return self._opened.result()
 
-    async def opened(self) -> RecordStore | None:
+    async def wait_until_open(self) -> RecordStore | None:
         """Wait until the thread has opened the store. None if it failed."""
         with contextlib.suppress(RecorderFailed):
             # Cancelling this request must not cancel the future, because others wait for it.
@@ -343,7 +343,7 @@ class Recorder:
 
         Blocks while git is asked, so call it in a worker thread.
         """
-        root = recorded_root(folder)
+        root = choose_root(folder)
         if root is None or self._open_stream is None:
             return
         with self._lock:
@@ -378,12 +378,12 @@ class Recorder:
         with self._lock:
             self._expected[token] = folder
 
-        def arrived() -> None:
+        def on_arrival() -> None:
             with self._lock:
                 self._expected.pop(token, None)
             self._tell_watched()
 
-        return arrived
+        return on_arrival
 
     async def until_watched(self, roots: Sequence[str]) -> bool:
         """Wait for a short time until those of these folders that will be recorded are watched. False if some are not.
@@ -490,18 +490,18 @@ class Recorder:
             kept = replace(kept, body=b"")
         self._queue(None if folder is None else folder.root, lambda: self.store.put_edit(kept))
 
-    def saved(self, path: str, person: ByPerson, text: str) -> None:
+    def note_save(self, path: str, person: ByPerson, text: str) -> None:
         """Note that, by an editor's report, its user saved a document with this text."""
         self._note_save(path, Save(person=person, time=self._now(), text=text))
 
-    def left_unsaved(self, path: str, person: ByPerson) -> None:
+    def note_unsaved_text(self, path: str, person: ByPerson) -> None:
         """Note that an editor has gone with text that it had not reported as saved: it may have saved some."""
         self._note_save(path, Save(person=person, time=self._now(), text=None))
 
     def _note_save(self, path: str, save: Save) -> None:
         self._send(lambda: self._queue(None, lambda: self._writer.save(path, save)))
 
-    def closed(self, path: str, person: ByPerson) -> None:
+    def note_close(self, path: str, person: ByPerson) -> None:
         """Note that a document was closed, and that its user may have discarded changes."""
         self._send(lambda: self._drop_unsaved(path, person))
 
@@ -519,7 +519,7 @@ class Recorder:
             has_begun.set()
             self._drain(once, roots)
 
-        drained = asyncio.ensure_future(self._sent(work))
+        drained = asyncio.ensure_future(self._send_and_wait(work))
         for within_s in (_DRAINED_WITHIN_S, _BUSY_WITHIN_S):
             await asyncio.wait([drained], timeout=within_s)
             if drained.done() or not has_begun.is_set():
@@ -566,7 +566,7 @@ class Recorder:
             settled.wait(_SETTLED_WITHIN_S)
         return True
 
-    def written(self) -> RecordStore | None:
+    def flush_store(self) -> RecordStore | None:
         """Return the store once everything written until now has entries in it. None if the recorder has ended. Blocks.
 
         Some authors may not be certain.
@@ -608,7 +608,7 @@ class Recorder:
         for folder in self._folders.values():
             self.store.begin_folder(folder.root, self._wall())
             folder.forget_contents(path)
-            self._steps.setdefault(folder.root, self._copying(folder))
+            self._steps.setdefault(folder.root, self._copy_files(folder))
         return n_entries
 
     def _note_new_record(self, reason: str, aside: str | None) -> None:
@@ -627,15 +627,15 @@ class Recorder:
                 self.store.set_known(root, known)
 
             self._queue(folder.root, begin)
-            self._steps.setdefault(folder.root, self._copying(folder))
+            self._steps.setdefault(folder.root, self._copy_files(folder))
 
     def status(self) -> list[RecordedFolder]:
         """Return each folder with the state of its recording. Waits for the recorder's thread."""
         answer: list[RecordedFolder] = []
-        self._wait_for(lambda: answer.extend((*map(self._status_of, self._folders.values()), *self._failed())))
+        self._wait_for(lambda: answer.extend((*map(self._status_of, self._folders.values()), *self._list_failed())))
         return answer
 
-    async def _sent(self, work: Callable[[], None]) -> None:
+    async def _send_and_wait(self, work: Callable[[], None]) -> None:
         loop = asyncio.get_running_loop()
         done: asyncio.Future[None] = loop.create_future()
 
@@ -770,7 +770,7 @@ class Recorder:
             self.scan()
         if time.monotonic() - self._pruned_at >= PRUNE_EVERY_S:
             self._pruned_at = time.monotonic()
-            self._steps[_PRUNING] = self._pruning()
+            self._steps[_PRUNING] = self._prune()
         self._step()
 
     def _timeout_ms(self) -> float:
@@ -816,7 +816,7 @@ class Recorder:
         except DiskHangs:
             self._hanging.add(root)
             hanging, self._disk = self._disk, DiskThread()
-            hanging.leave(lambda: self._send(lambda: self._come_back(root)))
+            hanging.leave(lambda: self._send(lambda: self._retry(root)))
             raise _FolderHangs(root, is_known=False) from None
 
     def _each(self, root: str, steps: Iterator[T]) -> Iterator[T]:
@@ -836,7 +836,7 @@ class Recorder:
             and any(is_inside(folder.root, root) or is_inside(root, folder.root) for root in roots)
         ]
         for folder in wanted:
-            self._comparisons[folder.root] = self._comparing(folder)
+            self._comparisons[folder.root] = self._compare_files(folder)
         self._compare(wanted)
         for _ in range(2):  # files written while others were read may have another author
             self._observe_all()
@@ -856,7 +856,7 @@ class Recorder:
         self._observe_all()
 
     def _touch_silent_writes(self, folder: Folder, edge: Edge) -> None:
-        for path in self._ask_disk(folder.root, lambda: folder.written_silently(edge, _STAMPED_WITHIN_S)):
+        for path in self._ask_disk(folder.root, lambda: folder.find_silent_writes(edge, _STAMPED_WITHIN_S)):
             self._touch(path, found="scan")
 
     def _compare(self, folders: Sequence[Folder]) -> None:
@@ -900,22 +900,22 @@ class Recorder:
         if not has_clients or (before is not None and (facts is None or before.repository is not None)):
             return
         # Commits are noted from now on, so what is known now decides whether the folder was recorded before.
-        earlier = self.store.known(root)
+        earlier = self.store.known_files(root)
         stream, edge = self._stream, self._edge
         folder = self._ask_disk(root, lambda: Folder(root, facts, stream, edge))
         folder.on_nested = lambda nested: self._record_nested(folder, nested)
         folder.text_of = self.text_of
-        is_resumed = len(earlier) > 0 or self.store.recorded_since(root) is not None
+        is_resumed = len(earlier) > 0 or self.store.recording_start(root) is not None
         if before is not None:  # it became a repository: files unknown so far were ignored, not new
             self._read_events()
             self._observe_all()
             earlier, is_resumed = dict(before.files), False
             self._drop(root)
         self._folders[root] = folder
-        self._steps[root] = self._starting(folder, earlier, is_resumed=is_resumed)
+        self._steps[root] = self._start_folder(folder, earlier, is_resumed=is_resumed)
         log.info("changes in %s are recorded from now on; --record=edits or off turns this off", root)
 
-    def _starting(self, folder: Folder, earlier: dict[str, Known], *, is_resumed: bool) -> Iterator[None]:
+    def _start_folder(self, folder: Folder, earlier: dict[str, Known], *, is_resumed: bool) -> Iterator[None]:
         started, began = self._now(), self._wall()
         changed, fresh = list[str](), list[str]()
         for known in self._each(folder.root, folder.start(earlier, changed.append, is_resumed=is_resumed)):
@@ -924,7 +924,7 @@ class Recorder:
         for path in changed:
             self._touch(path, found="scan", gap="away")
         if self._ahead is not None:
-            for path in {*self._ahead.left_in(folder.root)}.difference(changed):
+            for path in {*self._ahead.list_unfinished(folder.root)}.difference(changed):
                 self._queue(folder.root, lambda path=path: self._claim_left(path))
         # What is known is stored only now, because commands wait for the watches, and not for the store.
         self._set_watched(folder.root, is_watched=True)
@@ -935,7 +935,7 @@ class Recorder:
         self._queue(folder.root, lambda: self.store.begin_folder(folder.root, began))
         self._tell_recorded_again(folder.root)
         log.debug("%s: %d files are known after %.1f s", folder.root, len(folder.files), self._now() - started)
-        yield from self._copying(folder)
+        yield from self._copy_files(folder)
 
     def _store_known(self, folder: Folder, paths: Sequence[str]) -> None:
         """Store what is known of these files by now."""
@@ -998,10 +998,10 @@ class Recorder:
         for folder in self._folders.values():  # nested folders share watches
             if is_inside(root, folder.root) or is_inside(folder.root, root):
                 folder.note_loss(self._read_edge)
-                self._comparisons[folder.root] = self._comparing(folder)
+                self._comparisons[folder.root] = self._compare_files(folder)
 
     def _end_by_fault(self, root: str) -> None:
-        fault = self._noted_fault(root, "fault")
+        fault = self._note_fault(root, "fault")
         fault.retry_at = self._now() + self._fault_pause_s * fault.n_faults
         if self._drop(root):
             self._guard(None, lambda: self._unwatch(root))
@@ -1012,12 +1012,12 @@ class Recorder:
         if hang.is_known:
             return
         root = hang.root
-        fault = self._noted_fault(root, "hangs")
-        fault.retry_at = math.inf  # see _come_back
+        fault = self._note_fault(root, "hangs")
+        fault.retry_at = math.inf  # see _retry
         self._drop(root)
         self._tell_fault(root, fault, "its disk does not answer. They are recorded again once it does")
 
-    def _come_back(self, root: str) -> None:
+    def _retry(self, root: str) -> None:
         """Retry a folder whose disk answers again.
 
         The call that waited may have added watches. Raises: _FolderHangs.
@@ -1029,7 +1029,7 @@ class Recorder:
         if fault is not None:
             fault.retry_at = self._now() + self._fault_pause_s * (fault.n_faults - 1)
 
-    def _noted_fault(self, root: str, kind: FaultKind) -> _Fault:
+    def _note_fault(self, root: str, kind: FaultKind) -> _Fault:
         fault = self._faults.setdefault(root, _Fault(kind))
         fault.kind = kind
         fault.n_faults += 1
@@ -1048,7 +1048,7 @@ class Recorder:
             fault.is_told = False
             self._warn(f"Changes in {root} are recorded again.", root)
 
-    def _failed(self) -> list[RecordedFolder]:
+    def _list_failed(self) -> list[RecordedFolder]:
         with self._lock:
             refused = tuple(self._refused)
         off = [(root, fault.kind) for root, fault in self._faults.items() if root not in self._folders]
@@ -1062,7 +1062,7 @@ class Recorder:
                 n_to_copy=0,
                 watched=False,
                 n_bytes=self.store.n_bytes,
-                since=self.store.recorded_since(root),
+                since=self.store.recording_start(root),
             )
             for root, reason in (*off, *((root, "folders") for root in refused))
         ]
@@ -1133,7 +1133,7 @@ class Recorder:
         self._ask_disk(root, lambda: stream.remove_below(root))
         folder.note_loss(self._read_edge)
         self._becoming.add(root)
-        self._comparisons[root] = self._comparing(folder)
+        self._comparisons[root] = self._compare_files(folder)
 
     def _look_at_new_repository(self, path: str) -> None:
         """Record a folder as a repository once it is one: `git init` creates the folder `.git` first."""
@@ -1150,7 +1150,7 @@ class Recorder:
     def _look_for_work_trees(self, folder: Folder) -> None:
         """Record linked work trees that git ignores, as hosts keep them; others were found with the folder's files."""
         if (repository := folder.repository) is not None:
-            for top in self._ask_disk(folder.root, lambda: git.linked_work_trees(repository)):
+            for top in self._ask_disk(folder.root, lambda: git.find_linked_work_trees(repository)):
                 if top != folder.root:
                     self._record_nested(folder, top)
 
@@ -1164,7 +1164,7 @@ class Recorder:
         folder.update_index(index, self._touched.__contains__)
         self._ask_for_parents(folder)
         self.on_index(folder.root)
-        self._steps[folder.root] = self._copying(folder)
+        self._steps[folder.root] = self._copy_files(folder)
 
     def _ask_for_parents(self, folder: Folder) -> None:
         """Note what git may have merged in the files that it wrote: HEAD has moved by now. Many files are no merge."""
@@ -1175,7 +1175,7 @@ class Recorder:
             parents = self._ask_disk(folder.root, lambda: git.parent_blobs(repository, paths))
             self._queue(folder.root, lambda: self._writer.add_parents(parents))
 
-    def _copying(self, folder: Folder) -> Iterator[None]:
+    def _copy_files(self, folder: Folder) -> Iterator[None]:
         while True:
             if len(self._writes) > _MAX_COPIES:
                 yield
@@ -1203,9 +1203,9 @@ class Recorder:
         """Compare all files by their stamps, in steps. Belongs to the recorder's thread."""
         for folder in self._folders.values():
             if folder.root not in self._comparisons:
-                self._comparisons[folder.root] = self._comparing(folder)
+                self._comparisons[folder.root] = self._compare_files(folder)
 
-    def _comparing(self, folder: Folder) -> Iterator[None]:
+    def _compare_files(self, folder: Folder) -> Iterator[None]:
         while folder.is_starting:
             yield
         changed: list[str] = []
@@ -1214,13 +1214,13 @@ class Recorder:
                 self._touch(changed.pop(), found="scan")
             yield
         if folder.n_to_copy:
-            self._steps.setdefault(folder.root, self._copying(folder))
+            self._steps.setdefault(folder.root, self._copy_files(folder))
 
-    def _pruning(self) -> Iterator[None]:
+    def _prune(self) -> Iterator[None]:
         """Remove what is too old or too much, and the contents of files that are now ignored."""
         for folder in tuple(self._folders.values()):
             try:
-                for ignored in self._each(folder.root, in_steps(folder.ignored())):
+                for ignored in self._each(folder.root, in_steps(folder.find_ignored())):
                     for path in ignored:
                         folder.files.pop(path, None)
                         self._queue(folder.root, lambda folder=folder, path=path: self._drop_ignored(folder, path))
@@ -1263,7 +1263,7 @@ class Recorder:
             reasons.append("unread")
         if self.store.is_in_memory or self._locked_since is not None:
             reasons.append("store")
-        since = self.store.recorded_since(folder.root)
+        since = self.store.recording_start(folder.root)
         return RecordedFolder(
             root=folder.root,
             state="starting" if is_starting else "limited" if reasons else "on",
@@ -1318,7 +1318,7 @@ class Recorder:
             log.warning("events of changed files were lost; all files are compared")
             for folder in self._folders.values():
                 folder.note_loss(self._read_edge)
-                self._comparisons[folder.root] = self._comparing(folder)
+                self._comparisons[folder.root] = self._compare_files(folder)
                 self._guard(folder.root, lambda folder=folder: self._look_for_lock_of_git(folder))
         self._read_edge = edge
 
@@ -1350,11 +1350,11 @@ class Recorder:
         if event.vanished:
             if stream is not None:
                 self._ask_disk(folder.root, lambda: stream.remove_below(path))
-            for inside in folder.known_below(path):
+            for inside in folder.list_known_below(path):
                 touch = self._touch(inside, is_complete=True)
                 touch.is_beside_git = touch.is_beside_git or folder.is_git_writing
         if event.appeared:
-            for listed in self._each(folder.root, in_steps(folder.listed_below(path))):
+            for listed in self._each(folder.root, in_steps(folder.watch_below(path))):
                 for inside in listed:
                     touch = self._touch(inside)
                     touch.n_writes = None  # it may have been written before the folder was watched
@@ -1440,7 +1440,7 @@ class Recorder:
                 touch.is_beside_git = touch.is_beside_git or late.is_beside_git
             names = self._names_of(folder, path, found) if found is not None and found.n_links > 1 else (path,)
             for other in names[1:]:
-                touch = _joined_touches(touch, self._touched.get(other))
+                touch = _join_touches(touch, self._touched.get(other))
             # The content may be that of a commit that began after `_observe` looked and before the file was read.
             with self._lock:
                 is_committing = path in self._committing
@@ -1477,7 +1477,7 @@ class Recorder:
             name != path and has_stamp(known, found) for name, known in self._known_names(folder).get(found.inode, ())
         )
 
-    def _renamed_from(
+    def _find_old_name(
         self, folder: Folder, path: str, touch: _Touch, found: ReadFile | None, data: bytes | None
     ) -> tuple[Known, bytes] | None:
         """Return the last known version and content of a file that was renamed and edited while no daemon recorded it.
@@ -1525,7 +1525,7 @@ class Recorder:
             return
         if found is not None and found.data is not None and digest is not None:
             self.on_found(path, digest, found.data)
-        commit = self._announced_commit(folder, path, before, found)
+        commit = self._find_announced_commit(folder, path, before, found)
         if commit is not None:
             self._note_own(path, commit)
             return
@@ -1536,14 +1536,14 @@ class Recorder:
         self.on_observed(path, "delete" if after is None else "create" if before is None else "modify")
         data = None if found is None else found.data
         dropped_by = self._dropped_by.pop(path, None)
-        change = self._observed(folder, path, touch, before, after, data, typed_by=dropped_by, names=names)
+        change = self._to_observed(folder, path, touch, before, after, data, typed_by=dropped_by, names=names)
         if data is not None and not (documents or change.commands or touch.is_beside_git):
             self._look_for_overwritten(folder, path, before, data)
         if before is not None and found is not None and self._took_name(folder, path, touch, before, found):
             self._queue_change(folder, replace(change, after=None, after_data=None))
             self._took_names.append((folder, replace(change, before=None)))
             return
-        origin = self._renamed_from(folder, path, touch, found, data) if before is None else None
+        origin = self._find_old_name(folder, path, touch, found, data) if before is None else None
         if origin is not None:
             known, known_data = origin
             self._queue_change(folder, replace(change, after=known, after_data=known_data))
@@ -1566,7 +1566,7 @@ class Recorder:
             if sentence is not None:
                 self._warn(sentence, folder.root)
 
-    def _announced_commit(
+    def _find_announced_commit(
         self, folder: Folder, path: str, before: Known | None, found: ReadFile | None
     ) -> Commit | None:
         """Return the commit of a host's own tool that has just announced what it would write; else None."""
@@ -1577,7 +1577,7 @@ class Recorder:
         if found is not None:
             content = found.data
             if content is None:  # of a protected file: compared, and not kept
-                content = self._ask_disk(folder.root, lambda: _compared_content(path))
+                content = self._ask_disk(folder.root, lambda: _read_to_compare(path))
             if content is None:
                 return None
         stamp = None if found is None else stamp_of(found)
@@ -1611,7 +1611,7 @@ class Recorder:
         """Note that a host's own tool has written this content, which is not the one that it had announced."""
         self._send(lambda: self._queue(None, lambda: self._writer.claim(path, by, digest, is_unsure=is_unsure)))
 
-    def _observed(
+    def _to_observed(
         self,
         folder: Folder,
         path: str,
@@ -1690,7 +1690,7 @@ class Recorder:
         while n_writes > 0 and self._writes and self._now() >= self._write_at:
             batch = self._next_batch(min(n_writes, _WRITTEN_AT_ONCE))
             root = batch[0].root if isinstance(batch[0], _Write) else batch[0][0].root
-            if not self._written(root, lambda batch=batch: self._write_batch(batch)):
+            if not self._transact(root, lambda batch=batch: self._write_batch(batch)):
                 continue
             for write in batch:
                 self._writes.popleft()
@@ -1707,7 +1707,7 @@ class Recorder:
             batch.append(write)
         return batch
 
-    def _written(self, root: str | None, work: Callable[[], object]) -> bool:
+    def _transact(self, root: str | None, work: Callable[[], object]) -> bool:
         """Do work in one transaction. False if it must be repeated: see R-RECP-4."""
         try:
             with self.store.transaction(waits=False):
@@ -1763,7 +1763,7 @@ class Recorder:
         if self._writer.is_due(self._now()):
             if self._now() < self._write_at:
                 return
-            self._written(None, lambda: self._writer.settle(self._now()))
+            self._transact(None, lambda: self._writer.settle(self._now()))
         else:
             self._settles_at = self._writer.settle(self._now())
 
@@ -1880,7 +1880,7 @@ class Recorder:
             while len(self._fresh) > MAX_FRESH:
                 del self._fresh[next(iter(self._fresh))]
         entry = self._writer.own(edit, before, after)
-        others = () if known_in is None or after is None else self._changed_names(known_in, edit, after)
+        others = () if known_in is None or after is None else self._note_other_names(known_in, edit, after)
 
         def write() -> None:
             if known_in is not None:
@@ -1894,7 +1894,7 @@ class Recorder:
 
         self._queue(None if folder is None else folder.root, write)
 
-    def _changed_names(self, folder: Folder, edit: Commit, after: Known) -> list[str]:
+    def _note_other_names(self, folder: Folder, edit: Commit, after: Known) -> list[str]:
         """Note a commit under the other names of a file with hard links, and return them."""
         stamp = edit.after.stamp
         if stamp is None or stamp.n_links < 2:
@@ -1935,7 +1935,7 @@ class Recorder:
         documents = self._documents.documents_at(path) if is_typed else ()
         typist = next((document.person for document in documents), None)
         data = edit.before.data if edit.before.exists and before is not None and before.content == "kept" else None
-        change = self._observed(folder, path, touch, known, before, data, typed_by=typist)
+        change = self._to_observed(folder, path, touch, known, before, data, typed_by=typist)
 
         def write() -> None:
             found = self._with_blob(change, self._blobs_before([(folder, change)]))
@@ -1956,7 +1956,7 @@ class Recorder:
 _END = object()
 
 
-def recorded_root(folder: str) -> str | None:
+def choose_root(folder: str) -> str | None:
     """Return the folder to record for a client's canonical folder, or None (R-REC-1)."""
     if not os.path.isdir(folder):
         return None
@@ -1981,7 +1981,7 @@ class _Once:
             self._work()
 
 
-def _compared_content(path: str) -> bytes | None:
+def _read_to_compare(path: str) -> bytes | None:
     """Read a file whose content is not kept; None if it cannot be compared."""
     try:
         return read_regular(path, MAX_BYTES, follows_links=False)
@@ -1989,7 +1989,7 @@ def _compared_content(path: str) -> bytes | None:
         return None
 
 
-def _joined_touches(touch: _Touch, other: _Touch | None) -> _Touch:
+def _join_touches(touch: _Touch, other: _Touch | None) -> _Touch:
     """Return what is known of writes under two names of one file."""
     if other is None:
         return touch

@@ -29,7 +29,7 @@ class StagingWatch:
             return None
         self._stamps[repository.root] = stamp
         try:
-            staged = git.staged_blobs(repository)
+            staged = git.read_staged_blobs(repository)
         except GitFailed:  # such as without a commit
             return None
         return staged if len(staged) <= MAX_STAGED else {}
@@ -38,7 +38,7 @@ class StagingWatch:
         self, store: RecordStore, repository: git.Repository, staged: dict[str, bytes | None], *, is_by_agent: bool
     ) -> None:
         """Record what is staged. is_by_agent: whose it is if it was not staged before."""
-        before = store.staged(repository.root)
+        before = store.staged_files(repository.root)
         now: dict[str, Staged] = {}
         for path, oid in staged.items():
             known = before.get(path)

@@ -190,7 +190,7 @@ class RecordStore:
         self._lock = threading.RLock()
         self._n_open = 0  # depth of transactions
         self.path = ":memory:" if folder is None or not is_usable else _private_file(folder)
-        self._db = _connected(self.path)
+        self._db = _connect(self.path)
         # Called with the reason, and where the database is now, when a damaged one was put aside; under the lock.
         self.on_begun_again: Callable[[str, str | None], None] = lambda _reason, _aside: None
         self._inode = _NOT_OPEN
@@ -294,14 +294,14 @@ class RecordStore:
     def move_to_memory(self) -> None:
         """Continue in memory, with what was recorded so far unless it is too large: the file cannot be written."""
         with self._lock:
-            memory = _connected(":memory:")
+            memory = _connect(":memory:")
             try:
                 if self.n_bytes <= MAX_MEMORY_BYTES:
                     self._db.backup(memory)
             except sqlite3.Error as error:
                 log.warning("the record begins again in memory: %s", error)
                 memory.close()
-                memory = _connected(":memory:")
+                memory = _connect(":memory:")
             with suppress(sqlite3.Error):
                 self._db.close()
             self._db, self._n_open, self.path = memory, 0, ":memory:"
@@ -337,7 +337,7 @@ class RecordStore:
                 self._db.execute("DETACH disk")
                 raise
             self._db.close()
-            self._db, self.path = _connected(disk.path), disk.path
+            self._db, self.path = _connect(disk.path), disk.path
             self._db.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")
             self._db.execute("PRAGMA synchronous = NORMAL")
 
@@ -412,7 +412,7 @@ class RecordStore:
         )
         return rows[0] if rows else None
 
-    def following(self, entry: Entry) -> Entry | None:
+    def next_entry(self, entry: Entry) -> Entry | None:
         """The entry of the same file after this one, or None. Raises: UnknownId."""
         rows = self._read(
             _entry_of,
@@ -548,7 +548,7 @@ class RecordStore:
         """The ids of single changes that a person has accepted, in entries that are not kept as a whole."""
         return {row[0] for row in self._rows("SELECT change_id FROM kept_place")}
 
-    def staged(self, root: str | None = None) -> dict[str, Staged]:
+    def staged_files(self, root: str | None = None) -> dict[str, Staged]:
         """What was last seen in git's indexes that is not in HEAD, by path. Args: root: only this work tree."""
         where, values = ("1", ()) if root is None else ("root = ?", (os.fsencode(root),))
         rows = self._rows(f"SELECT path, oid, by_agent FROM staged WHERE {where}", *values)
@@ -630,7 +630,7 @@ class RecordStore:
         return rows[0][0]
 
     def _write(self, seq: float, entry: Entry) -> None:
-        body = _packed(replace(entry, path="", moved_from=None, moved_to=None))
+        body = _pack(replace(entry, path="", moved_from=None, moved_to=None))
         self._db.execute(
             "INSERT OR REPLACE INTO entry VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
@@ -648,8 +648,8 @@ class RecordStore:
                 entry.kept,
                 _digest_of(entry.before),
                 _digest_of(entry.after),
-                _encoded(entry.moved_from),
-                _encoded(entry.moved_to),
+                _encode_path(entry.moved_from),
+                _encode_path(entry.moved_to),
                 body,
             ),
         )
@@ -772,7 +772,7 @@ class RecordStore:
 
     def put_turn(self, turn: TurnRecord) -> None:
         """Add or change a turn."""
-        row = (turn.turn_id, turn.session_id, turn.began, _packed(turn))
+        row = (turn.turn_id, turn.session_id, turn.began, _pack(turn))
         with self.transaction():
             self._db.execute("INSERT OR REPLACE INTO turn VALUES (?, ?, ?, ?)", row)
 
@@ -814,14 +814,14 @@ class RecordStore:
             f"WHERE {' AND '.join(conditions)} GROUP BY turn_id ORDER BY began DESC, turn.rowid DESC LIMIT ?"
         )
 
-        def counted(row: tuple[Any, ...]) -> CountedTurn:
+        def to_counted(row: tuple[Any, ...]) -> CountedTurn:
             return CountedTurn(turn=_turn_of(row), n_entries=row[1], n_files=row[2], n_undone=row[3])
 
-        return self._read(counted, sql, *values, -1 if limit is None else limit)
+        return self._read(to_counted, sql, *values, -1 if limit is None else limit)
 
     def put_command(self, command: CommandRecord) -> None:
         """Add or change a command."""
-        row = (command.command_id, command.session_id, command.began, _packed(command))
+        row = (command.command_id, command.session_id, command.began, _pack(command))
         with self.transaction():
             self._db.execute("INSERT OR REPLACE INTO command VALUES (?, ?, ?, ?)", row)
 
@@ -852,14 +852,14 @@ class RecordStore:
 
     # --- what is known of files --------------------------------------------------------------------------------
 
-    def known(self, root: str) -> dict[str, Known]:
+    def known_files(self, root: str) -> dict[str, Known]:
         """What was last known of the files of a recorded folder, by path."""
         decoder = msgspec.msgpack.Decoder(Known)
 
-        def known_of(row: tuple[Any, ...]) -> tuple[str, Known]:
+        def to_known(row: tuple[Any, ...]) -> tuple[str, Known]:
             return os.fsdecode(row[0]), decoder.decode(row[1])
 
-        return dict(self._read(known_of, "SELECT path, body FROM known WHERE root = ?", os.fsencode(root)))
+        return dict(self._read(to_known, "SELECT path, body FROM known WHERE root = ?", os.fsencode(root)))
 
     def set_known(self, root: str, files: Iterable[tuple[str, Known | None]]) -> None:
         """Store what is known of files; None: the file does not exist."""
@@ -875,7 +875,7 @@ class RecordStore:
 
     def begin_folder(self, root: str, now: float) -> None:
         """Note that a folder is recorded from now on, unless it already was. In an older record, entries tell when."""
-        if self.recorded_since(root) is not None:
+        if self.recording_start(root) is not None:
             return
         condition, of = _in_folders([root])
         with self.transaction():
@@ -901,7 +901,7 @@ class RecordStore:
             values += [*of, *of_others]
         return f"({' OR '.join(conditions) or '0'})", values
 
-    def recorded_since(self, root: str) -> float | None:
+    def recording_start(self, root: str) -> float | None:
         """When the recording of a folder began, in seconds since the epoch. Entries older than MAX_AGE_S are gone."""
         rows = self._rows("SELECT since FROM folder WHERE root = ?", os.fsencode(root))
         return rows[0][0] if rows else None
@@ -1060,7 +1060,7 @@ class RecordStore:
         assert self.folder is not None
         aside = put_aside(self.folder) if self._is_in_place() else None
         self.path = _private_file(self.folder)
-        self._db, self._n_open, self._inode = _connected(self.path), 0, _NOT_OPEN
+        self._db, self._n_open, self._inode = _connect(self.path), 0, _NOT_OPEN
         self._set_up()
         self._first_seq = self._next_seq()
         log.warning("the record is damaged: %s; it is now %s", error, aside)
@@ -1075,7 +1075,7 @@ class RecordStore:
         return (status.st_dev, status.st_ino) == self._inode
 
 
-def _connected(path: str) -> sqlite3.Connection:
+def _connect(path: str) -> sqlite3.Connection:
     return sqlite3.connect(path, isolation_level=None, check_same_thread=False, cached_statements=64)
 
 
@@ -1153,7 +1153,7 @@ def _command_of(row: tuple[Any, ...]) -> CommandRecord:
 def _entry_of(row: tuple[Any, ...]) -> Entry:
     _, path, moved_from, moved_to, body = row
     entry = msgspec.msgpack.decode(body, type=Entry)
-    return replace(entry, path=os.fsdecode(path), moved_from=_decoded(moved_from), moved_to=_decoded(moved_to))
+    return replace(entry, path=os.fsdecode(path), moved_from=_decode_path(moved_from), moved_to=_decode_path(moved_to))
 
 
 def _placed_entry_of(row: tuple[Any, ...]) -> tuple[float, Entry]:
@@ -1173,11 +1173,11 @@ def _digest_of(version: FileVersion | None) -> bytes | None:
     return None if version is None else version.digest
 
 
-def _encoded(path: str | None) -> bytes | None:
+def _encode_path(path: str | None) -> bytes | None:
     return None if path is None else os.fsencode(path)
 
 
-def _decoded(path: bytes | None) -> str | None:
+def _decode_path(path: bytes | None) -> str | None:
     return None if path is None else os.fsdecode(path)
 
 
@@ -1188,7 +1188,7 @@ def _in_folders(folders: Sequence[str]) -> tuple[str, list[object]]:
     return f"({condition})", [end for name in names for end in (name + b"/", name + b"0")]
 
 
-def _packed(value: Entry | TurnRecord | CommandRecord) -> bytes:
+def _pack(value: Entry | TurnRecord | CommandRecord) -> bytes:
     """Encode the value without the lone surrogates of names that are not UTF-8. Entries have their paths in columns."""
     try:
         return msgspec.msgpack.encode(value)

@@ -65,7 +65,7 @@ class TurnRegistry:
             is_repeated = session is not None and host_id is not None and session.turn.host_id == host_id
             if session is not None and is_repeated and session.turn.ended is None:
                 return session.turn
-            changed = self._begun(session_id, label, host_id=host_id, title=title, roots=tuple(roots), is_named=True)
+            changed = self._begin(session_id, label, host_id=host_id, title=title, roots=tuple(roots), is_named=True)
         self._tell(changed)
         return changed[-1]
 
@@ -76,7 +76,7 @@ class TurnRegistry:
             if session is not None and (session.is_named or now - session.used_at < PAUSE_S):
                 session.used_at = now
                 return session.turn
-            changed = self._begun(session_id, label, roots=tuple(roots))
+            changed = self._begin(session_id, label, roots=tuple(roots))
         self._tell(changed)
         return changed[-1]
 
@@ -131,7 +131,7 @@ class TurnRegistry:
                 and (not session.roots or any(is_inside(root, path) for root in session.roots))
             )
 
-    def _begun(
+    def _begin(
         self,
         session_id: SessionName,
         label: str,

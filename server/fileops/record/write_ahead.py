@@ -82,7 +82,7 @@ class WriteAhead:
                 if name.startswith(_PREFIX):
                     self._take(os.path.join(self._folder, name))
 
-    def left_in(self, root: str) -> list[str]:
+    def list_unfinished(self, root: str) -> list[str]:
         """Return the files in a folder that a killed daemon may have written."""
         with self._lock:
             return [path for path in self._left if is_inside(root, path)]
@@ -143,7 +143,7 @@ class WriteAhead:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
             lines = os.read(fd, _MAX_BYTES).split(b"\n")[:-1]  # after the last newline is what a kill cut off
             for row in (msgspec.json.decode(line, type=_Row) for line in lines):
-                intended = _intended(row)
+                intended = _to_intended(row)
                 if intended.time < self._oldest:
                     continue
                 self._left.setdefault(intended.path, []).append(intended)
@@ -158,7 +158,7 @@ class WriteAhead:
             os.close(fd)
 
 
-def _intended(row: _Row) -> IntendedWrite:
+def _to_intended(row: _Row) -> IntendedWrite:
     return IntendedWrite(
         path=os.fsdecode(row.path),
         session_id=SessionName(row.session_id),

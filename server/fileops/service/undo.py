@@ -36,7 +36,7 @@ from fileops.service.carry_out import CarryOut, Made, NotDone, Pending, Work
 from fileops.service.commit import Committer, PlannedCommit
 from fileops.service.policy import Policy, question_about, question_about_set
 from fileops.service.restoration import Restoration, Undoer, plan_restoration, to_outcome, to_result
-from fileops.service.rewind.files import cancelled_of, steps_with_renames, tool_edits_of, undone_of
+from fileops.service.rewind.files import find_cancelled, find_undone, steps_with_renames, tool_edits_of
 from fileops.service.rewind.lineage import Lineages, follows_all
 from fileops.tracking.freshness import Freshness
 
@@ -287,9 +287,9 @@ def undo_in_file(look: Look, path: str, edits: Sequence[AppliedEdit], present: b
     chosen = {entry.entry_id for entry in history if entry.edit_id in edit_ids}
     history = history[next((n for n, entry in enumerate(history) if entry.entry_id in chosen), len(history)) :]
     steps = steps_with_renames(history, look.store, look.edits_of_entries(history))
-    cancelled = cancelled_of(history, chosen)
+    cancelled = find_cancelled(history, chosen)
     rewound = rewind_file(
-        steps, chosen, present, look.contents(), cancelled, undone_of(history), tool_edits_of(history)
+        steps, chosen, present, look.contents(), cancelled, find_undone(history), tool_edits_of(history)
     )
     if rewound.conflict is not None:
         raise rewound.conflict

@@ -143,7 +143,7 @@ class Workspace:
 
     async def record(self) -> "RecordStore | None":
         """The record of a shared daemon, opened by its own thread; None if nothing is recorded."""
-        return None if self.recorder is None else await self.recorder.opened()
+        return None if self.recorder is None else await self.recorder.wait_until_open()
 
     def now(self) -> float:
         """Seconds since the epoch."""

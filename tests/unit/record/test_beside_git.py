@@ -116,7 +116,7 @@ async def test_save_that_an_editor_reports_while_git_writes_is_the_persons(it: R
     it.documents[str(it.folder / "f.txt")] = document
     path.write_text(BASE + "typed\n")
     await it.recorder.drain()
-    it.recorder.saved(str(path), person, BASE + "typed\n")
+    it.recorder.note_save(str(path), person, BASE + "typed\n")
     await asyncio.to_thread(it.recorder.settle)
     lock.unlink()
     assert await authors(it) == {"typed": "an editor"}

@@ -131,8 +131,8 @@ def test_command_lingers_only_if_it_is_in_the_background_or_lost(windows: Comman
         (1000 + LINGERING_S, ["background:1", "lost:1"]),
         (1000.1 + LINGERING_S, []),
     ):
-        assert [command.session_id for command in windows.lingering("/p/a", "/p", began, began + 101)] == sessions
-    assert windows.lingering("/q/a", "/q", 1000, 1000) == ()
+        assert [command.session_id for command in windows.find_lingering("/p/a", "/p", began, began + 101)] == sessions
+    assert windows.find_lingering("/q/a", "/q", 1000, 1000) == ()
 
 
 def test_commands_without_an_end_are_bounded(windows: CommandWindows) -> None:

@@ -13,7 +13,7 @@ import pytest
 from fileops.model.record import Known
 from fileops.record import git
 from fileops.record.folder import FolderRecording, ask_git
-from fileops.record.recorder import recorded_root
+from fileops.record.recorder import choose_root
 
 GIT = ("git", "-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false")
 OLD_S = 1_700_000_000
@@ -138,7 +138,7 @@ def test_submodule_and_second_work_tree_are_other_folders(root: Path, tmp_path: 
     committed(inner, c_py=b"c\n")
     assert set(started(root).files) == {str(root / "a.py")}
     for other, name in ((root / "tree", "a.py"), (inner, "c.py")):
-        assert recorded_root(str(other)) == str(other)
+        assert choose_root(str(other)) == str(other)
         assert set(started(other).files) == {str(other / name)}
 
 
@@ -149,7 +149,7 @@ def test_empty_git_folder_makes_no_work_tree(root: Path, tmp_path: Path) -> None
     for folder in (outside, inside):
         folder.mkdir()
     (inside / ".git").mkdir()
-    assert [recorded_root(str(folder)) for folder in (outside, inside)] == [str(outside), str(root)]
+    assert [choose_root(str(folder)) for folder in (outside, inside)] == [str(outside), str(root)]
     (inside / "a.txt").write_bytes(b"1\n")
     assert started(root).is_recorded(str(inside / "a.txt"))
     assert str(inside / "a.txt") in started(root).files
@@ -161,8 +161,8 @@ def test_home_and_what_contains_it_are_not_recorded(tmp_path: Path, monkeypatch:
     (home / "project" / ".git" / "HEAD").touch()
     (home / "project" / "src").mkdir()
     monkeypatch.setenv("HOME", str(home))
-    assert [recorded_root(str(folder)) for folder in (home, tmp_path, Path("/"), home / "missing")] == [None] * 4
-    assert recorded_root(str(home / "project" / "src")) == str(home / "project")
+    assert [choose_root(str(folder)) for folder in (home, tmp_path, Path("/"), home / "missing")] == [None] * 4
+    assert choose_root(str(home / "project" / "src")) == str(home / "project")
 
 
 def test_start_writes_nothing_into_the_repository_and_runs_none_of_its_programs(root: Path) -> None:

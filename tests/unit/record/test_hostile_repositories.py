@@ -256,10 +256,10 @@ def test_repository_that_turns_hostile_is_not_asked_what_is_committed(tmp_path: 
     it = Hostile(tmp_path)
     repository = git.find_repository(str(it.root))
     assert repository is not None
-    assert git.committed_blobs(repository, [f"{it.root}/a.txt"])[f"{it.root}/a.txt"].index is not None
+    assert git.read_committed_blobs(repository, [f"{it.root}/a.txt"])[f"{it.root}/a.txt"].index is not None
     fifo_as_index(it)
     with pytest.raises(git_process.GitFailed):
-        git.committed_blobs(repository, [f"{it.root}/a.txt"])
+        git.read_committed_blobs(repository, [f"{it.root}/a.txt"])
 
 
 def record_and_change(it: Hostile) -> None:
@@ -277,7 +277,7 @@ def record_and_change(it: Hostile) -> None:
         with contextlib.suppress(git_process.GitFailed, OSError):
             folder.update_index(git.read_index(folder.repository), lambda _path: False)
         with contextlib.suppress(git_process.GitFailed):
-            git.committed_blobs(folder.repository, list(folder.files))
+            git.read_committed_blobs(folder.repository, list(folder.files))
     for name in ("new.txt", "d/new.txt"):
         IgnoreRules(root, folder.repository).is_ignored(f"{root}/{name}")
     for _ in folder.scan(Edge(0, 0.0), lambda _path: None):

@@ -21,7 +21,7 @@ from fileops.model.record import (
     unsure,
 )
 from fileops.model.sessions import SessionName
-from fileops.record.other_daemons import SAME_CHANGE_S, Relation, joined, put_own, relation
+from fileops.record.other_daemons import SAME_CHANGE_S, Relation, join_authors, put_own, relation
 from fileops.record.store import RecordStore
 
 AT = 1000.0
@@ -86,8 +86,8 @@ def test_change_found_by_a_late_comparison_is_the_one_that_another_daemon_read()
 def test_authors_of_two_daemons_are_joined_by_their_evidence(
     authors: tuple[tuple[By, Evidence], tuple[By, Evidence]], wanted: tuple[By, Evidence]
 ) -> None:
-    assert joined(*authors[0], *authors[1]) == wanted
-    by, evidence = joined(*authors[1], *authors[0])
+    assert join_authors(*authors[0], *authors[1]) == wanted
+    by, evidence = join_authors(*authors[1], *authors[0])
     assert evidence == wanted[1]
     assert set(getattr(by, "candidates", (by,))) == set(getattr(wanted[0], "candidates", (wanted[0],)))
 

@@ -147,7 +147,7 @@ def test_folder_is_watched_before_what_is_known_of_its_files_is_stored(tmp_path:
     )
     recorder.start()
     recorder.record(str(folder), "editor")
-    wait_until(lambda: len(recorder.store.known(str(folder))) == 700)
+    wait_until(lambda: len(recorder.store.known_files(str(folder))) == 700)
     recorder.close()
     assert was_watched
     assert all(was_watched)

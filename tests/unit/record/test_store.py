@@ -259,12 +259,12 @@ def test_recording_of_a_folder_begins_once_until_it_is_forgotten(store: RecordSt
     store.begin_folder("/w", 1000.0)
     store.begin_folder("/w", 2000.0)
     store.begin_folder("/w/inner", 2000.0)
-    assert [store.recorded_since(root) for root in ("/w", "/w/inner", "/other")] == [1000.0, 2000.0, None]
+    assert [store.recording_start(root) for root in ("/w", "/w/inner", "/other")] == [1000.0, 2000.0, None]
     store.forget("/w/inner")
-    assert [store.recorded_since(root) for root in ("/w", "/w/inner")] == [1000.0, None]
+    assert [store.recording_start(root) for root in ("/w", "/w/inner")] == [1000.0, None]
     store.begin_folder("/other", 3000.0)
     store.forget(None)
-    assert [store.recorded_since(root) for root in ("/w", "/other")] == [None, None]
+    assert [store.recording_start(root) for root in ("/w", "/other")] == [None, None]
 
 
 def test_record_of_an_older_version_says_by_its_entries_since_when_it_is(tmp_path: Path) -> None:
@@ -275,7 +275,7 @@ def test_record_of_an_older_version_says_by_its_entries_since_when_it_is(tmp_pat
         db.executescript("DROP TABLE folder; DROP TABLE staged; PRAGMA user_version = 3")
     with closing(RecordStore(str(tmp_path))) as store:
         store.begin_folder(str(Path(entry.path).parent), entry.time + 50.0)
-        assert store.recorded_since(str(Path(entry.path).parent)) == entry.time
+        assert store.recording_start(str(Path(entry.path).parent)) == entry.time
 
 
 def chained(store: RecordStore, n_entries: int) -> list[bytes]:
@@ -314,10 +314,10 @@ def test_content_that_is_known_of_a_file_is_not_pruned(store: RecordStore) -> No
     while store.prune(9e9):
         pass
     assert store.content(digest) == b"present"
-    assert set(store.known("/p")) == {"/p/a", "/p/b"}
+    assert set(store.known_files("/p")) == {"/p/a", "/p/b"}
     store.set_known("/p", [("/p/a", None)])
     store.prune(0.0)
-    assert (store.content(digest), set(store.known("/p"))) == (None, {"/p/b"})
+    assert (store.content(digest), set(store.known_files("/p"))) == (None, {"/p/b"})
 
 
 def test_forgotten_folder_leaves_no_byte_of_its_contents(store: RecordStore) -> None:
@@ -326,7 +326,7 @@ def test_forgotten_folder_leaves_no_byte_of_its_contents(store: RecordStore) -> 
     added(store, 2, None, b"other", path="/q/a")
     store.set_known("/p", [("/p/a", Known(content="kept", digest=content_digest(secret)))])
     assert store.forget("/p") == 1
-    assert (ids(store), store.known("/p"), store.content(content_digest(secret))) == (["e-0002"], {}, None)
+    assert (ids(store), store.known_files("/p"), store.content(content_digest(secret))) == (["e-0002"], {}, None)
     assert store.forget(None) == 1
     folder = Path(store.path).parent
     assert not any(b"/p/a" in path.read_bytes() for path in folder.iterdir())
@@ -399,7 +399,7 @@ def _use(store: RecordStore) -> None:
     entry = entry_of(9999, b"before\n", b"after\n")
     uses = (
         lambda: store.entries(LogQuery()),
-        lambda: store.known("/p"),
+        lambda: store.known_files("/p"),
         store.turns,
         lambda: store.append(entry, Contents(b"before\n", b"after\n")),
         lambda: [store.contents(each) for each in store.entries(LogQuery())[0]],

@@ -117,7 +117,7 @@ async def test_folder_that_could_not_be_listed_at_the_start_has_created_nothing(
     (folder / "inner").mkdir()
     (folder / "inner" / "deep.txt").write_text("mine\n")
     it = RecordedFolder(folder)
-    assert await it.recorder.opened() is not None
+    assert await it.recorder.wait_until_open() is not None
     await asyncio.to_thread(int)  # what a first thread imports needs descriptors
     with no_descriptors():
         await asyncio.to_thread(it.recorder.record, str(folder), "editor")
@@ -254,7 +254,7 @@ async def test_save_during_a_command_that_an_edit_overtakes_is_no_commands(it: R
         it.documents[path] = TypedDocument(person=person, text="mine\ntyped\n", changed=steady_time(), is_typed=True)
         end_commit(it.recorder, path, "mine\ntyped\nedited\n")
         await it.recorder.flush()
-        it.recorder.saved(path, person, "mine\ntyped\n")
+        it.recorder.note_save(path, person, "mine\ntyped\n")
         await asyncio.to_thread(it.recorder.settle)
     typed, edited = await it.entries()
     assert (author_of(typed), edited.edit_id) == ("an editor", "e-1")
@@ -272,7 +272,7 @@ async def test_save_explains_no_second_change_after_it(it: RecordedFolder) -> No
     for text in ("mine\ntyped\nedited\nappended\n", "mine\ntyped\nedited\nappended\ntwice\n"):
         Path(path).write_text(text)
     await it.recorder.flush()
-    it.recorder.saved(path, person, "mine\ntyped\n")
+    it.recorder.note_save(path, person, "mine\ntyped\n")
     await asyncio.to_thread(it.recorder.settle)
     assert [entry.removed for entry in await it.entries()] == [0, 0, 0]
 
@@ -319,7 +319,7 @@ async def test_save_between_the_event_of_a_command_and_the_look_at_its_file_is_u
         made.write_text("mine\nthe command's\n")
         made.rename(path)
         await it.recorder.flush()
-        it.recorder.saved(str(path), person, "mine\nthe command's\ntyped\n")
+        it.recorder.note_save(str(path), person, "mine\nthe command's\ntyped\n")
         await asyncio.to_thread(it.recorder.settle)
     assert (await it.authors())["1.txt"] == "agent or an editor"
 
@@ -353,7 +353,7 @@ async def test_save_that_is_reported_long_before_its_event_is_noticed_is_the_per
         def notice_late(events: Sequence[FolderEvent]) -> None:
             nonlocal late_s
             if late_s == 0.0 and any(event.name == path.name for event in events):
-                it.recorder.saved(str(path), person, "mine\ntyped\n")
+                it.recorder.note_save(str(path), person, "mine\ntyped\n")
                 late_s = 5.0
 
         assert it.stream is not None
@@ -411,7 +411,7 @@ async def test_save_that_is_reported_while_the_database_is_locked_is_the_persons
             path.write_text("saved\n")
             (written,) = await it.entries()
             with closing(locked(it.database)):
-                it.recorder.saved(str(path), person, "saved\n")
+                it.recorder.note_save(str(path), person, "saved\n")
                 await asyncio.sleep(SETTLE_S + 0.2)
         assert (author_of(written), await it.authors()) == ("agent", {"1.txt": "person"})
         assert not it.recorder.store.is_in_memory
@@ -443,7 +443,7 @@ async def test_record_in_memory_returns_to_its_file_with_everything(folder: Path
     assert not on_disk[0].kept
     texts = [store.contents(entry).after for entry in on_disk]
     assert texts == [b"on the disk\n", b"in memory\n", b"in memory, again\n", None, b"on the disk\n"]
-    known = store.known(str(folder.resolve()))
+    known = store.known_files(str(folder.resolve()))
     assert str(folder.resolve() / "2.txt") not in known
     assert len(known) == len(NAMES) - 1
     store.close()

@@ -266,7 +266,7 @@ class ClientHistory:
 
     async def _read(self, work: Callable[[], T]) -> T:
         """Raises: RecordRefused."""
-        if await self._recorder.opened() is None:
+        if await self._recorder.wait_until_open() is None:
             raise RecordRefused("Nothing is recorded, because the record could not be opened; see the daemon's log.")
         return await self._workers.run(CancelToken(), work)
 
@@ -495,7 +495,7 @@ class ClientHistory:
 
         recorder = self._workspace.recorder
         if self._settings.keep_committed and self._committed is None and recorder is not None:
-            self._committed = CommittedFiles(recorder.text_of, recorder.store.staged)
+            self._committed = CommittedFiles(recorder.text_of, recorder.store.staged_files)
         return self._committed
 
     # --- helpers -----------------------------------------------------------------------------------------------

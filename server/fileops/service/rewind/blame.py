@@ -21,7 +21,7 @@ from fileops.ports import FileSystem
 from fileops.record import git
 from fileops.record.history import StoredContents
 from fileops.record.store import RecordStore
-from fileops.service.rewind.files import carried_of, steps_with_renames, tool_edits_of, undone_of
+from fileops.service.rewind.files import find_carried, find_undone, steps_with_renames, tool_edits_of
 from fileops.service.rewind.lineage import Lineages, follows_all
 
 MAX_MERGES = 64  # of one file, whose parents are read from git, the newest
@@ -58,12 +58,12 @@ def blame(store: RecordStore, fs: FileSystem, file_path: str, *, by_cells: bool 
         steps,
         present,
         contents,
-        undone_of(entries),
+        find_undone(entries),
         tool_edits_of(entries),
-        carried_of(entries),
+        find_carried(entries),
         parents,
     )
-    blamed = [_blamed(lines, known) for lines in owned]
+    blamed = [_to_blamed(lines, known) for lines in owned]
     return blamed if cells is None else _by_cells(blamed, cells)
 
 
@@ -78,7 +78,7 @@ def _parents_of(entries: Sequence[Entry], path: str) -> dict[str, list[bytes]]:
     return {entry.entry_id: [blobs[oid] for oid, _ in entry.parents if oid in blobs] for entry in merges}
 
 
-def _blamed(lines: OwnedLines, known: dict[str, Entry]) -> BlamedLines:
+def _to_blamed(lines: OwnedLines, known: dict[str, Entry]) -> BlamedLines:
     entry = None if lines.entry_id is None else known[lines.entry_id]
     return BlamedLines(
         first_line=lines.first_line,

@@ -65,15 +65,15 @@ class CommittedFiles:
                 continue
             self._repositories[root] = repository
             try:
-                found = git.committed_blobs(repository, inside)
+                found = git.read_committed_blobs(repository, inside)
             except GitFailed:  # then nothing counts as kept
                 continue
             try:
-                bits = git.committed_bits(repository, [path for path in inside if path in with_bit])
+                bits = git.read_committed_bits(repository, [path for path in inside if path in with_bit])
             except GitFailed:  # as without a commit
                 bits = {}
             states.update(
-                (path, GitState(repository, _decided(blobs, staged.get(path)), bits.get(path)))
+                (path, GitState(repository, _choose_decided(blobs, staged.get(path)), bits.get(path)))
                 for path, blobs in found.items()
             )
         return states
@@ -94,7 +94,7 @@ class CommittedFiles:
         known = self._answers.get(snapshot.path)
         if known is not None and known[0] == made_of:
             return known[1]
-        answer = frozenset(self._committed(places, path, snapshot, state))
+        answer = frozenset(self._find_committed_places(places, path, snapshot, state))
         if bit is not None and bit == state.is_executable:
             answer |= {found.change.change_id for found in places if found.place is None and found.change.undoable}
         if len(self._answers) >= _MAX_FILES:
@@ -102,7 +102,9 @@ class CommittedFiles:
         self._answers[snapshot.path] = made_of, answer
         return answer
 
-    def led_to(self, path: str, lineage: Sequence[Entry], snapshot: Snapshot | None, state: GitState) -> frozenset[str]:
+    def find_committed(
+        self, path: str, lineage: Sequence[Entry], snapshot: Snapshot | None, state: GitState
+    ) -> frozenset[str]:
         """Return the ids of the file's entries up to the one whose result HEAD or the index has.
 
         They are decided with it, also where later entries changed the same lines again. It is the first entry with this
@@ -137,12 +139,12 @@ class CommittedFiles:
             return frozenset()
         return frozenset(entry.entry_id for entry in lineage[: last + 1])
 
-    def _committed(
+    def _find_committed_places(
         self, places: Sequence[UnkeptPlace], path: str, snapshot: Snapshot, state: GitState
     ) -> Iterable[str]:
         blobs = {state.blobs.head, state.blobs.index}
         if not snapshot.exists:
-            return _committed_deletion(places, state) if state.blobs.index is None else ()
+            return _find_committed_deletions(places, state) if state.blobs.index is None else ()
         if git.blob_id(state.repository, snapshot.data) in {blob[0] for blob in blobs if blob is not None}:
             return [found.change.change_id for found in places if found.place is not None or not found.change.undoable]
         contents = self._contents(path, state)
@@ -163,7 +165,7 @@ class CommittedFiles:
         return contents
 
 
-def _decided(blobs: git.CommittedBlobs, staged: Staged | None) -> git.CommittedBlobs:
+def _choose_decided(blobs: git.CommittedBlobs, staged: Staged | None) -> git.CommittedBlobs:
     """Return what git has because a person decided it. What an agent has staged decides nothing."""
     oid = None if blobs.index is None else blobs.index[0]
     is_by_agent = staged is not None and staged.is_by_agent and staged.oid == oid
@@ -179,7 +181,7 @@ def _is_committed_link(path: str, state: GitState) -> bool:
     return (git.blob_id(state.repository, target), len(target)) in {state.blobs.head, state.blobs.index}
 
 
-def _committed_deletion(places: Sequence[UnkeptPlace], state: GitState) -> Iterable[str]:
+def _find_committed_deletions(places: Sequence[UnkeptPlace], state: GitState) -> Iterable[str]:
     """Return the ids of deletions that git has. A file that git never had is missing there, too, but not decided."""
     texts = {git.blob_id(state.repository, found.place.removed): found for found in places if found.place is not None}
     sizes = {oid: len(found.place.removed) for oid, found in texts.items() if found.place is not None}

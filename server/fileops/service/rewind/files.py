@@ -52,7 +52,7 @@ def rewind_of_file(look: Look, path: str, chosen: Sequence[Entry], snapshot: Sna
     present = snapshot.data if snapshot.exists else None
     lineage = Lineages(look.store, follows_others(chosen)).of(path)
     edits = look.edits_of_entries(chosen)
-    overwritten = overwritten_text(look.store, lineage, {entry.entry_id for entry in chosen}, snapshot)
+    overwritten = find_overwritten(look.store, lineage, {entry.entry_id for entry in chosen}, snapshot)
     replacing = () if overwritten is None else tuple(entry.entry_id for entry in overwritten.entries)
     usable = {
         entry.entry_id: entry
@@ -75,8 +75,8 @@ def rewind_of_file(look: Look, path: str, chosen: Sequence[Entry], snapshot: Sna
         known & usable.keys(),
         present,
         look.contents(),
-        cancelled_of(history, usable.keys()),
-        undone_of(history),
+        find_cancelled(history, usable.keys()),
+        find_undone(history),
         tool_edits_of(history),
     )
     without_effect = {entry_id for entry_id, entry in usable.items() if _is_same(entry) or entry_id in replacing[1:]}
@@ -96,7 +96,7 @@ def rewind_of_file(look: Look, path: str, chosen: Sequence[Entry], snapshot: Sna
             file_path=path,
             entries=tuple(entry_id for entry_id in usable if entry_id in ranges),
             reason=reason,
-            ranges=_joined([line_range for of_entry in ranges.values() for line_range in of_entry]),
+            ranges=_join_ranges([line_range for of_entry in ranges.values() for line_range in of_entry]),
             by=_later_authors(history, ranges, usable),
             message=TOO_LONG if reason == "refused" else None,
         )
@@ -164,7 +164,7 @@ def may_have_text(entry: Entry) -> bool:
     return is_usable(entry) or entry.edit_id is not None or _digest_of(entry.before) is not None
 
 
-def overwritten_text(
+def find_overwritten(
     store: RecordStore, lineage: Sequence[Entry], chosen: Collection[str], snapshot: Snapshot
 ) -> Overwritten | None:
     """Return the text that the newest entries of a file replaced by a content that is not kept.
@@ -207,7 +207,7 @@ def executable_bit_without(history: Sequence[Entry], undone: Collection[str]) ->
     history = history[next((n for n, entry in enumerate(history) if entry.entry_id in undone), len(history)) :]
     first = history[0].before if history else None
     bit = None if first is None else first.is_executable
-    is_changed, without_effect = False, _undone_and_undos(history)
+    is_changed, without_effect = False, _find_undone_and_undos(history)
     for entry in history:
         before, after = entry.before, entry.after
         if before is not None and after is not None and before.is_executable == after.is_executable:
@@ -219,7 +219,7 @@ def executable_bit_without(history: Sequence[Entry], undone: Collection[str]) ->
     return bit if is_changed else None
 
 
-def _undone_and_undos(history: Sequence[Entry]) -> set[str]:
+def _find_undone_and_undos(history: Sequence[Entry]) -> set[str]:
     """Return the undone entries, and the undos that undid nothing before this history.
 
     A rewind that was redone is no longer an undo, because it is itself undone.
@@ -310,7 +310,7 @@ def _digest_of(version: FileVersion | None) -> bytes | None:
     return None if version is None else version.digest
 
 
-def cancelled_of(history: Sequence[Entry], chosen: Set[str]) -> set[str]:
+def find_cancelled(history: Sequence[Entry], chosen: Set[str]) -> set[str]:
     """Return the undos that were redone, with their redos, unless one is chosen. Together they change nothing.
 
     An undo and the entries that it undid do not count, because the undo may also have undone parts of other entries.
@@ -331,12 +331,12 @@ def tool_edits_of(entries: Sequence[Entry]) -> set[str]:
     return {entry.entry_id for entry in entries if entry.edit_id is not None and not entry.is_undo}
 
 
-def carried_of(entries: Sequence[Entry]) -> set[str]:
+def find_carried(entries: Sequence[Entry]) -> set[str]:
     """Return the entries that brought text as git does: what no known content has belongs to nobody."""
     return {entry.entry_id for entry in entries if entry.is_carried}
 
 
-def undone_of(entries: Sequence[Entry]) -> dict[str, Collection[str]]:
+def find_undone(entries: Sequence[Entry]) -> dict[str, Collection[str]]:
     """Return the entries that each undo undid; none if it is partial."""
     return {entry.entry_id: entry.undoes for entry in entries if entry.is_undo}
 
@@ -351,7 +351,7 @@ def _later_authors(history: Sequence[Entry], left: Collection[str], chosen: Coll
     return tuple(authors)
 
 
-def _joined(ranges: Sequence[LineRange]) -> tuple[LineRange, ...]:
+def _join_ranges(ranges: Sequence[LineRange]) -> tuple[LineRange, ...]:
     """Return the ranges from top to bottom. Ranges that touch or share a line become one."""
     joined: list[LineRange] = []
     for line_range in sorted(ranges, key=lambda line_range: line_range.start_line):

@@ -82,9 +82,9 @@ class Lineages:
 
     def _is_followed(self, entry: Entry) -> bool:
         """Return whether the entry is followed, and so is what it redoes: both gave the file the same name."""
-        return self._follows(entry) and all(map(self._is_followed, self._redone_by(entry)))
+        return self._follows(entry) and all(map(self._is_followed, self._find_redone(entry)))
 
-    def _redone_by(self, entry: Entry) -> Iterator[Entry]:
+    def _find_redone(self, entry: Entry) -> Iterator[Entry]:
         for undo in filter(None, map(self._store.entry, entry.undoes)):
             if undo.path == entry.path and undo.kind != entry.kind:
                 undone = filter(None, map(self._store.entry, undo.undoes))

@@ -75,7 +75,7 @@ from fileops.service.rewind.files import (
 )
 from fileops.service.rewind.lineage import Lineages, follows_others
 from fileops.service.rewind.renames import Rename, renames_of
-from fileops.service.rewind.targets import MayRewind, entries_of, left_as_unsure, unsure_entries
+from fileops.service.rewind.targets import MayRewind, entries_of, find_unsure, unsure_entries
 from fileops.service.rewind.unkept import UndecidedEntries, UnkeptPlaces, entry_of_change
 from fileops.tracking.freshness import Freshness
 
@@ -90,7 +90,7 @@ class PlannedFile(Struct, frozen=True, kw_only=True):
     change: Restoration
 
     @property
-    def done(self) -> tuple[object, ...]:
+    def effects(self) -> tuple[object, ...]:
         """What would be done. This does not change if others change other parts of the file."""
         undone = [entry.entry_id for entry in self.rewind.undone]
         return undone, self.change.plan.change.hunks, self.change.permissions
@@ -157,7 +157,7 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
 
     # --- plan --------------------------------------------------------------------------------------------------
 
-    def planned(self, request: RewindRequest, policy: Policy) -> PlannedRewind:
+    def plan(self, request: RewindRequest, policy: Policy) -> PlannedRewind:
         """Raises: UnknownTarget, TooManyFiles."""
         paths = tuple(self.fs.resolve(path) for path in request.paths)
         groups: dict[str, list[Entry]] = {}
@@ -174,9 +174,9 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
                 groups[path] = entries
         else:
             chosen = entries_of(self.store, request, self.may_rewind)
-            perhaps = left_as_unsure(self.store, request, self.may_rewind, chosen)
+            perhaps = find_unsure(self.store, request, self.may_rewind, chosen)
             if request.is_undecided_only:
-                undecided = places.undecided([*chosen, *perhaps])
+                undecided = places.find_undecided([*chosen, *perhaps])
                 taken = self._without_half_renames(chosen, undecided.entry_ids)
                 taken_ids = {entry.entry_id for entry in taken}
                 decided = tuple(each for each in chosen if each.entry_id not in taken_ids - undecided.partly)
@@ -199,9 +199,9 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
                 conflicts += unknown_of(path, chosen)
                 continue
             try:
-                plans[path] = self._planned_file(look, request, path, chosen, policy, places, undecided)
+                plans[path] = self._plan_file(look, request, path, chosen, policy, places, undecided)
             except FileOpsError as error:  # it is left, while the other files are undone
-                conflicts.append(_left_by(error, path, chosen))
+                conflicts.append(_to_conflict(error, path, chosen))
         if request.target.kind != "change_ids":
             self._plan_renames(look, groups, plans)
             entries = {entry.entry_id: (path, entry) for path, chosen in groups.items() for entry in chosen}
@@ -232,7 +232,7 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
                 found.append(entry)
         return found
 
-    def _planned_file(
+    def _plan_file(
         self,
         look: Look,
         request: RewindRequest,
@@ -476,7 +476,7 @@ class RewindPlanner(Struct, frozen=True, kw_only=True):
             yield
 
     def plan(self, policy: Policy, token: CancelToken) -> RewindWork:
-        planned = self.op.planned(self.request, policy)
+        planned = self.op.plan(self.request, policy)
         work = Work(files=tuple(file.change for file in planned.files), known=planned)
         if self.request.plan is not None and self.request.plan != planned.plan:
             raise NotDone(error=PlanChanged(), work=work)
@@ -513,8 +513,8 @@ class RewindPlanner(Struct, frozen=True, kw_only=True):
 
     def again(self, work: RewindWork, policy: Policy, token: CancelToken) -> RewindWork:
         """Plan everything again because a file has changed. The result must match the preview."""
-        planned = self.op.planned(self.request, policy)
-        before, now = ({file.rewind.path: file.done for file in each.files} for each in (work.known, planned))
+        planned = self.op.plan(self.request, policy)
+        before, now = ({file.rewind.path: file.effects for file in each.files} for each in (work.known, planned))
         changed = next((path for path in before | now if before.get(path) != now.get(path)), None)
         if changed is not None:
             raise NotDone(error=UndoConflict(explanation="the file has just changed"), work=work, file_path=changed)
@@ -595,7 +595,7 @@ def _why_nothing(conflicts: Sequence[RewindConflict]) -> str:
     return "others have changed its text"
 
 
-def _left_by(error: FileOpsError, path: str, chosen: Sequence[Entry]) -> RewindConflict:
+def _to_conflict(error: FileOpsError, path: str, chosen: Sequence[Entry]) -> RewindConflict:
     """Return what is left in a file that cannot be read or changed."""
     ids = tuple(entry.entry_id for entry in chosen)
     if isinstance(error, DocumentUnknown):
@@ -656,7 +656,7 @@ def _question(
         return replace(question, changes=(whole,))
     return replace(
         question,
-        change=_joined([change.plan.change for change in changed]),
+        change=_join_changes([change.plan.change for change in changed]),
         original_text=None,
         proposed_text=None,
         is_protected=any(policy.is_protected(change.plan.snapshot) for change in changed),
@@ -664,7 +664,7 @@ def _question(
     )
 
 
-def _joined(changes: Sequence[Change]) -> Change:
+def _join_changes(changes: Sequence[Change]) -> Change:
     return Change(
         operation="modify",
         unified="".join(change.unified for change in changes),

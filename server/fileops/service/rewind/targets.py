@@ -20,7 +20,7 @@ MayRewind = Callable[[Entry], bool]
 
 def entries_of(store: RecordStore, request: RewindRequest, may_rewind: MayRewind) -> list[Entry]:
     """Return the entries in force that the request names, newest first. Raises: UnknownTarget."""
-    found = list(_named(store, request.target))
+    found = list(_find_entries(store, request.target))
     if request.includes_unsure:
         found += unsure_entries(store, request.target)
     known = {entry.entry_id: entry for entry in found if may_rewind(entry)}
@@ -62,7 +62,7 @@ def _known_sessions(store: RecordStore, may_rewind: MayRewind) -> str:
     return f"; sessions with entries are {', '.join(list(names)[:MAX_NAMED])}" if names else ""
 
 
-def left_as_unsure(
+def find_unsure(
     store: RecordStore, request: RewindRequest, may_rewind: MayRewind, chosen: Collection[Entry]
 ) -> list[Entry]:
     """Return entries that may also be the target's, but are left because that is not certain, newest first."""
@@ -107,7 +107,7 @@ def _is_in(folders: Sequence[str], *paths: str) -> bool:
     return any(is_inside(folder, path) for folder in folders for path in paths)
 
 
-def _named(store: RecordStore, target: RewindTarget) -> Iterator[Entry]:
+def _find_entries(store: RecordStore, target: RewindTarget) -> Iterator[Entry]:
     """Yield the target's entries, including undone ones, newest first."""
     (wanted, *_) = target.ids
     match target.kind:

@@ -58,15 +58,15 @@ from fileops.service.rewind.files import (
     TOO_LONG,
     FileRewind,
     Overwritten,
-    cancelled_of,
     executable_bit_without,
+    find_cancelled,
+    find_overwritten,
+    find_undone,
     has_text,
     is_of_mode,
     is_too_long,
-    overwritten_text,
     steps_of,
     tool_edits_of,
-    undone_of,
     unknown_of,
 )
 from fileops.service.rewind.items import is_by
@@ -131,7 +131,7 @@ class UnkeptPlaces(Struct, frozen=True):
         self._ask_git(lineages)
         files = (self._file(each, lineage, session_id, turn_id) for each, lineage in lineages.items())
         found = [file for file in files if file is not None]
-        left = self._left_names(found)
+        left = self._find_earlier_names(found)
         with_changes = [file for file in found if file.changes and file.file_path not in left]
         listed = sorted(found, key=lambda file: not file.changes)[:MAX_FILES]  # what is only undone may be left out
         return UnkeptResult(
@@ -147,7 +147,7 @@ class UnkeptPlaces(Struct, frozen=True):
     def _is_in(self, path: str, folders: tuple[str, ...] | None) -> bool:
         return folders is None or self.store.covers(folders, path)
 
-    def _left_names(self, files: Sequence[UnkeptFile]) -> set[str]:
+    def _find_earlier_names(self, files: Sequence[UnkeptFile]) -> set[str]:
         """Return the old names of the renamed files among these: a rename counts as one change of one file."""
         gone = {file.file_path for file in files if file.operation == "delete"}
         return {file.moved_from for file in files if file.changes and file.moved_from in gone}
@@ -167,11 +167,12 @@ class UnkeptPlaces(Struct, frozen=True):
         turn_id: str | None,
     ) -> UnkeptFile | None:
         snapshot = self._read(path)
-        places = self._listed_in(path, lineage, snapshot)
+        places = self._list_places(path, lineage, snapshot)
         changes = tuple(found.change for found in places if _is_of(found.change, session_id, turn_id))
         undone: tuple[UndonePlace, ...] = ()
         if snapshot is not None:
-            undone = tuple(place for place in self._undone_in(lineage, snapshot) if _is_of(place, session_id, turn_id))
+            found = self._find_undone_places(lineage, snapshot)
+            undone = tuple(place for place in found if _is_of(place, session_id, turn_id))
         if not changes and not undone:
             return None
         return UnkeptFile(
@@ -179,7 +180,7 @@ class UnkeptPlaces(Struct, frozen=True):
             digest=snapshot.digest.hex() if snapshot is not None and snapshot.exists else "",
             document_version=None if snapshot is None else self.version_of(path, snapshot),
             operation=_operation(changes, lineage, snapshot),
-            moved_from=_moved_from(self._open(path, lineage, snapshot)),
+            moved_from=_find_earlier_name(self._open(path, lineage, snapshot)),
             added=sum(change.added for change in changes),
             removed=sum(change.removed for change in changes),
             changes=changes,
@@ -234,7 +235,7 @@ class UnkeptPlaces(Struct, frozen=True):
         """Return the places in one file that are not kept yet, top to bottom."""
         return self._places_in(path, self.lineage(path), snapshot)
 
-    def undecided(self, entries: Iterable[Entry]) -> UndecidedEntries:
+    def find_undecided(self, entries: Iterable[Entry]) -> UndecidedEntries:
         """Return what of these entries lists have. An entry whose text was replaced goes with what replaced it."""
         lineages, by_path = Lineages(self.store, _is_rename), dict[str, list[Entry]]()
         for entry in entries:
@@ -244,7 +245,7 @@ class UnkeptPlaces(Struct, frozen=True):
         for path, of_file in by_path.items():
             lineage, snapshot = lineages.of(path), self._read(path)
             candidates = {entry.entry_id for entry in self._open(path, lineage, snapshot)}
-            listed = self._listed_in(path, lineage, snapshot) if candidates else []
+            listed = self._list_places(path, lineage, snapshot) if candidates else []
             if not listed:
                 continue
             ids = {each.change.change_id for each in listed}
@@ -272,10 +273,10 @@ class UnkeptPlaces(Struct, frozen=True):
         if path not in self.states:
             self._ask_git({path: lineage})
         state = self.states[path]
-        decided = frozenset[str]() if state is None else self.committed.led_to(path, lineage, snapshot, state)
+        decided = frozenset[str]() if state is None else self.committed.find_committed(path, lineage, snapshot, state)
         return [entry for entry in unkept if entry.entry_id not in decided]
 
-    def _listed_in(self, path: str, lineage: Sequence[Entry], snapshot: Snapshot | None) -> list[UnkeptPlace]:
+    def _list_places(self, path: str, lineage: Sequence[Entry], snapshot: Snapshot | None) -> list[UnkeptPlace]:
         """Return the places that are neither kept nor committed."""
         places = self._places_in(path, lineage, snapshot)
         state = self.states.get(path)
@@ -294,7 +295,7 @@ class UnkeptPlaces(Struct, frozen=True):
         found = [each for each in found if each.change.change_id not in kept]
         may_be_decided = [each for each in found if entry_of_change(each.change.change_id) in decided]
         if may_be_decided and snapshot is not None:
-            formatted = self._formatted(may_be_decided, lineage, snapshot)
+            formatted = self._find_formatted(may_be_decided, lineage, snapshot)
             n_formatted = Counter(map(entry_of_change, formatted))
             found = [
                 each
@@ -304,12 +305,12 @@ class UnkeptPlaces(Struct, frozen=True):
             ]
         return found
 
-    def _formatted(self, places: Sequence[UnkeptPlace], lineage: Sequence[Entry], snapshot: Snapshot) -> set[str]:
+    def _find_formatted(self, places: Sequence[UnkeptPlace], lineage: Sequence[Entry], snapshot: Snapshot) -> set[str]:
         """Return the ids of the changes in which a formatter has changed blanks, and nobody else has written."""
         own = {each.change.change_id: each.place for each in places if each.place and not _is_shared(each)}
         steps, contents = steps_of(lineage), StoredContents(self.store)
         has_blanks = formatted_places(
-            steps, snapshot.data, list(own.values()), contents, undone_of(lineage), tool_edits_of(lineage)
+            steps, snapshot.data, list(own.values()), contents, find_undone(lineage), tool_edits_of(lineage)
         )
         return {change_id for change_id, is_formatted in zip(own, has_blanks, strict=True) if is_formatted}
 
@@ -326,7 +327,7 @@ class UnkeptPlaces(Struct, frozen=True):
             return cached[1]
         is_long = is_too_long(snapshot.data)
         opaque = [entry for entry in unkept if is_long or not has_text(entry)]
-        overwritten = overwritten_text(self.store, lineage, {entry.entry_id for entry in opaque}, snapshot)
+        overwritten = find_overwritten(self.store, lineage, {entry.entry_id for entry in opaque}, snapshot)
         opaque = opaque if overwritten is None else list(overwritten.entries)
         is_undoable = overwritten is not None or all(map(is_of_mode, opaque))
         if is_undoable and overwritten is None and bit is not None:
@@ -337,7 +338,7 @@ class UnkeptPlaces(Struct, frozen=True):
             {} if is_long or overwritten is not None else {entry.entry_id: entry for entry in unkept if has_text(entry)}
         )
         n_same: dict[str, int] = {}
-        own, shared = self._changed_by(lineage, chosen, snapshot)
+        own, shared = self._find_changed(lineage, chosen, snapshot)
         found += (_unkept_place(place, chosen, snapshot, n_same) for place in own)
         if shared:
             found += (_unkept_place(place, chosen, snapshot, n_same, is_shared=True) for place in shared)
@@ -347,7 +348,7 @@ class UnkeptPlaces(Struct, frozen=True):
         self.cache[snapshot.path] = made_of, found
         return found
 
-    def _changed_by(
+    def _find_changed(
         self, lineage: Sequence[Entry], chosen: Collection[str], snapshot: Snapshot
     ) -> tuple[list[ChangedPlace], list[ChangedPlace]]:
         """Return the places that the chosen entries made, and those of them in which others have written since."""
@@ -361,8 +362,8 @@ class UnkeptPlaces(Struct, frozen=True):
         if present is not None and (is_too_long(present) or text.is_binary(present, text.detect_format(present))):
             return [], []
         contents = StoredContents(self.store)
-        undoes = undone_of(history)
-        cancelled = cancelled_of(history, set(chosen))
+        undoes = find_undone(history)
+        cancelled = find_cancelled(history, set(chosen))
         tool_edits = tool_edits_of(history)
         rewound = rewind_file(steps, chosen, present, contents, cancelled, undoes, tool_edits)
         own = own_places(steps, chosen, present, rewound.content, contents, undoes, tool_edits)
@@ -370,22 +371,22 @@ class UnkeptPlaces(Struct, frozen=True):
             return own, []
         return own, shared_places(steps, chosen, present, rewound.content, contents, undoes, tool_edits)
 
-    def _undone_in(self, lineage: Sequence[Entry], snapshot: Snapshot) -> Iterator[UndonePlace]:
+    def _find_undone_places(self, lineage: Sequence[Entry], snapshot: Snapshot) -> Iterator[UndonePlace]:
         """Yield what people undid in one file since the newest turn of the session that wrote it."""
         by_id = {entry.entry_id: entry for entry in lineage}
         undos = [entry for entry in lineage if self._is_shown_undo(entry)]
         chosen = {entry.entry_id for entry in undos[-MAX_UNDONE:]}
-        for place in self._changed_by(lineage, chosen, snapshot)[0]:
+        for place in self._find_changed(lineage, chosen, snapshot)[0]:
             if not place.removed:  # the undo only restored lines
                 continue
             undo = by_id[place.entry_ids[-1]]
-            author = self._undone_agent(undo)
+            author = self._find_undone_agent_entry(undo)
             if author is None:
                 continue
             yield UndonePlace(
                 start_line=place.first_line,
                 end_line=place.first_line + place.n_lines - 1,
-                removed_text=_shown(place.removed, snapshot),
+                removed_text=_decode(place.removed, snapshot),
                 entry_id=undo.entry_id,
                 rewind_id=undo.rewind_id,
                 session_id=session_of(author.by),
@@ -398,14 +399,14 @@ class UnkeptPlaces(Struct, frozen=True):
         """Whether a person undid what an agent wrote, after the session's newest turn began."""
         if not entry.is_undo or entry.undone_by is not None or is_by_agent(entry.by) or not has_text(entry):
             return False
-        author = self._undone_agent(entry)
+        author = self._find_undone_agent_entry(entry)
         if author is None:
             return False
         session_id = session_of(author.by)
         newest = None if session_id is None else self.store.newest_turn(session_id)
         return newest is None or newest.began <= entry.time
 
-    def _undone_agent(self, undo: Entry) -> Entry | None:
+    def _find_undone_agent_entry(self, undo: Entry) -> Entry | None:
         """Return the newest agent's entry that this undo took back.
 
         The undo does not name an entry that it took back only in part. Then this is the newest entry before the undo.
@@ -448,7 +449,7 @@ class UnkeptPlaces(Struct, frozen=True):
                 for entry_id in arrivals.keys() & set(found.change.entry_ids):
                     ids |= dict.fromkeys(self._departures(lineages, arrivals[entry_id]))
                 for entry_id in departures.keys() & set(found.change.entry_ids):
-                    arrived = self._arrived(lineages, departures[entry_id])
+                    arrived = self._list_arrived(lineages, departures[entry_id])
                     ids |= dict.fromkeys(each.change_id for each in arrived if each.undoable or not undoable)
         return tuple(ids)
 
@@ -461,7 +462,7 @@ class UnkeptPlaces(Struct, frozen=True):
             if departure.entry_id in found.change.entry_ids:
                 yield found.change.change_id
 
-    def _arrived(self, lineages: Lineages, departure: Entry) -> list[UnkeptChange]:
+    def _list_arrived(self, lineages: Lineages, departure: Entry) -> list[UnkeptChange]:
         """Return what is not decided in the file that has the new name: that it is there, and the edits in it."""
         arrival = self.store.other_half(departure)
         if arrival is None or not _is_arrival(arrival):
@@ -550,9 +551,9 @@ class UnkeptPlaces(Struct, frozen=True):
             and all(may_rewind(lineage[entry_id]) for entry_id in found.change.entry_ids)
         ]
         opaque = [lineage[entry_id] for found in chosen if found.place is None for entry_id in found.change.entry_ids]
-        overwritten = overwritten_text(self.store, history, {entry.entry_id for entry in opaque}, snapshot)
+        overwritten = find_overwritten(self.store, history, {entry.entry_id for entry in opaque}, snapshot)
         if overwritten is not None:
-            return _restoring(path, overwritten, snapshot)
+            return _restore_overwritten(path, overwritten, snapshot)
         conflicts = unknown_of(path, opaque)
         if not_compared := tuple(entry.entry_id for entry in opaque if has_text(entry)):
             conflicts.append(RewindConflict(file_path=path, entries=not_compared, reason="refused", message=TOO_LONG))
@@ -598,7 +599,7 @@ class UnkeptPlaces(Struct, frozen=True):
 
         others = [
             owned
-            for owned in owners_of_lines(steps, snapshot.data, content_of, undone_of(history), tool_edits_of(history))
+            for owned in owners_of_lines(steps, snapshot.data, content_of, find_undone(history), tool_edits_of(history))
             if owned.entry_id not in change.entry_ids
             and owned.first_line <= change.end_line
             and owned.first_line + owned.n_lines > change.start_line
@@ -629,7 +630,7 @@ class UnkeptPlaces(Struct, frozen=True):
             return None
 
 
-def _restoring(path: str, overwritten: Overwritten, snapshot: Snapshot) -> FileRewind:
+def _restore_overwritten(path: str, overwritten: Overwritten, snapshot: Snapshot) -> FileRewind:
     """Return the rewind to the text that a content replaced which is not kept. No other change has lines then."""
     undone = overwritten.entries[::-1]
     return FileRewind(
@@ -682,7 +683,7 @@ def _labels(entries: Sequence[Entry]) -> str:
     return f"{', '.join(others)} and {last}" if others else last
 
 
-def _shown(data: bytes, snapshot: Snapshot) -> str:
+def _decode(data: bytes, snapshot: Snapshot) -> str:
     return text.decode(data, text.TextFormat(encoding=text.detect_format(snapshot.data or data).encoding))
 
 
@@ -715,7 +716,7 @@ def _unkept_place(
         kind=kind,
         added=place.n_lines,
         removed=_n_lines(place.removed, snapshot),
-        removed_text=_shown(place.removed, snapshot),
+        removed_text=_decode(place.removed, snapshot),
         undoable=not is_shared,
         by=newest.by,
         session_id=session_of(newest.by),
@@ -760,7 +761,7 @@ def _operation(changes: Sequence[UnkeptChange], lineage: Sequence[Entry], snapsh
     return "create" if any(entry.kind == "create" and entry.entry_id in ids for entry in lineage) else "modify"
 
 
-def _moved_from(unkept: Iterable[Entry]) -> str | None:
+def _find_earlier_name(unkept: Iterable[Entry]) -> str | None:
     """Return the file's earlier name, if an agent renamed it and that is not decided yet."""
     return next((entry.moved_from for entry in unkept if entry.moved_from is not None), None)
 

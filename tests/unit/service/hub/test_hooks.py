@@ -53,7 +53,7 @@ async def test_command_of_a_hook_is_open_until_its_end(daemon: SharedDaemon, fil
     await daemon.state.record(hook, {**END, "tool_use_id": "other"})
     assert work_of(daemon).windows.open == (command,)
     await daemon.state.record(hook, {**END, "tool_use_id": "u1", "background": True})
-    (ended,) = work_of(daemon).windows.lingering(str(file), str(file.parent), 0, math.inf)
+    (ended,) = work_of(daemon).windows.find_lingering(str(file), str(file.parent), 0, math.inf)
     assert (ended.is_background, ended.is_lost) == (True, False)
 
 
@@ -65,7 +65,7 @@ async def test_next_prompt_or_end_of_turn_ends_open_commands_as_lost(
     await daemon.state.record(Hook("claude", "c1", 0), {**BEGIN, "cwd": str(file.parent)})
     await daemon.state.record(Hook("claude", "c1", 0), report)
     assert opened(daemon) == []
-    (ended,) = work_of(daemon).windows.lingering(str(file), str(file.parent), 0, math.inf)
+    (ended,) = work_of(daemon).windows.find_lingering(str(file), str(file.parent), 0, math.inf)
     assert ended.is_lost
 
 
@@ -176,7 +176,7 @@ async def test_command_ends_with_the_connection_of_its_host(daemon: SharedDaemon
     await claude.hang_up()
     daemon.state.leave("claude-code-1")
     assert opened(daemon) == []
-    (ended,) = work_of(daemon).windows.lingering(str(file), str(file.parent), 0, math.inf)
+    (ended,) = work_of(daemon).windows.find_lingering(str(file), str(file.parent), 0, math.inf)
     assert ended.is_lost
 
 
