@@ -481,6 +481,47 @@ async def test_edit_beside_unsaved_text_is_not_made_behind_the_hosts_own_questio
     assert "     4→line 4 typed" in refused.reason
 
 
+@pytest.mark.parametrize("mode", ["acceptEdits", "default"])
+@pytest.mark.parametrize("reads", [True, False])
+async def test_edit_of_what_only_the_file_has_is_refused_beside_unsaved_text(
+    host: HookedHost, project: Path, person: LspClient, mode: str, *, reads: bool
+) -> None:
+    """R-COMP-18: the host would write the file under the unsaved text, with which the edit has nothing in common."""
+    path = project / "a.txt"
+    person.open(path)
+    person.change(path, TEXT.replace("line 4\n", "typed\n"), version=2)
+    await person.call("fileops/sessions", {})  # the change has arrived
+    if reads:
+        await host.read(path)
+    host.mode = mode
+    refused = await host.edit(path, "line 4\n", "mine 4\n")
+    assert refused.reason is not None and "which this tool would not see. Nothing was written." in refused.reason
+    assert "     4→typed" in refused.reason
+    assert path.read_text() == TEXT
+
+
+async def test_edit_that_was_made_of_the_file_alone_is_not_made_of_a_line_that_is_unsaved(
+    host: HookedHost, project: Path, person: LspClient
+) -> None:
+    """R-COMP-18: a session that has read nothing can only mean the line that is in the file."""
+    path = project / "a.txt"
+    asked: list[Any] = []
+
+    async def apply(params: Any) -> Any:
+        asked.append(params)
+        return {"applied": False}
+
+    person.answers["workspace/applyEdit"] = apply
+    person.open(path)
+    person.change(path, TEXT.replace("line 4\n", "line 45\n"), version=2)
+    await person.call("fileops/sessions", {})  # the change has arrived
+    host.mode = "acceptEdits"
+    refused = await host.edit(path, "line 4", "mine 4")
+    assert refused.reason is not None and "which this tool would not see. Nothing was written." in refused.reason
+    assert "     4→line 45" in refused.reason
+    assert (asked, path.read_text()) == ([], TEXT)
+
+
 # --- after an edit -------------------------------------------------------------------------------------------------
 
 

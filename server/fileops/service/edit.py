@@ -159,6 +159,19 @@ class EditOperation(Struct, frozen=True, kw_only=True):
         """
         return self._plan(request, snapshot, None, token)
 
+    def fits(self, request: EditRequest, snapshot: Snapshot, shown: Snapshot, token: CancelToken) -> bool:
+        """Return whether an edit means the same place in the snapshot as in what its author was shown of the file.
+
+        An edit of a text that only the snapshot has fits, too.
+
+        Raises: Cancelled.
+        """
+        base, legs = Base(content=shown.data, shown=shown.data), self._legs_since(shown.data, snapshot)
+        outcome = relevance.replan(base, snapshot, lambda content: self._plan_on(request, content, token), legs)
+        if isinstance(outcome, Relevance):
+            return outcome.reason == "no_match_then"
+        return isinstance(outcome, Replanned)
+
     def proposal_of(self, request: EditRequest, plan: Plan, policy: Policy, token: CancelToken) -> Proposal:
         """Return the question about a plan. Raises: Cancelled."""
         return _proposal_of(request, plan, policy, token)

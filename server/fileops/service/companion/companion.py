@@ -157,10 +157,9 @@ class Companion:
     async def _in_editor(self, checked: Checked, mode: str, *, n_files: int) -> Answered:
         """An editor has unsaved text, which the host's own write would not see. R-COMP-18."""
         edit, both, plan = checked.edit, checked.both, checked.plan
-        assert isinstance(edit, EditRequest) and both is not None and both.editor is not None and plan is not None
+        assert isinstance(edit, EditRequest) and both is not None and both.editor is not None
         path, editor = edit.file_path, both.editor
-        is_asked = self._service.policy(self.session_id).needs_decision(plan.snapshot)
-        if n_files > 1 or not (is_asked or (mode in CARRIES_OUT and self._service.is_in_folders(plan.snapshot.path))):
+        if plan is None or n_files > 1 or not self._carries_out(plan.snapshot, mode):
             shown = texts.number_whole(shown_text(both.present) or "") or "(too long to show: read the file)"
             return Answered(answer=refusal(texts.unsaved_refusal(path, editor, shown, self._tool_prefix())))
         self._know(path, plan.snapshot)
@@ -175,6 +174,11 @@ class Companion:
                 person=texts.made_in_editor_for_person(path, editor),
             )
         )
+
+    def _carries_out(self, present: Snapshot, mode: str) -> bool:
+        """Return whether the daemon may make an edit itself: the host would not ask its user, or we ask a person."""
+        is_asked = self._service.policy(self.session_id).needs_decision(present)
+        return is_asked or (mode in CARRIES_OUT and self._service.is_in_folders(present.path))
 
     async def _ask(self, checked: Checked, others: Sequence[str]) -> Answer:
         """Ask a person before the host writes. R-COMP-17."""

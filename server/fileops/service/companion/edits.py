@@ -40,8 +40,9 @@ class Checked(Struct, frozen=True, kw_only=True):
     """What was found about one edit.
 
     outcome: "unknown" if the host itself will say what is wrong, and "person" if a person decides. refusal: for the
-    model; read_proof: what it shows, which counts as read. plan: on the present text. texts: what replaces those of the
-    host's call (rewrites.py); edit and plan have them, too. note: what the model is told of that once it is written.
+    model; read_proof: what it shows, which counts as read. plan: on the present text; None if the edit does not fit an
+    unsaved one. texts: what replaces those of the host's call (rewrites.py); edit and plan have them, too. note: what
+    the model is told of that once it is written.
     """
 
     outcome: Outcome
@@ -88,7 +89,7 @@ class EditGuard(Struct, frozen=True, kw_only=True):
         except (FileOpsError, PathMoved, Stale):
             plan = None
         if plan is None:
-            return Checked(outcome="unknown", edit=edit, both=both)
+            return Checked(outcome="unknown" if both.editor is None else "unsaved", edit=edit, both=both)
         rewritten: Rewritten | None = None
         note = ""
         if both.editor is None and any(match in SENTENCES for match in plan.matches):
@@ -164,7 +165,7 @@ class EditGuard(Struct, frozen=True, kw_only=True):
         return (), None
 
     def _plan(self, request: EditRequest, both: BothTexts) -> Plan | None:
-        """Return the plan on the present text; None if there is nothing to check.
+        """Return the plan on the present text; None if there is nothing to check, or the edit does not fit that text.
 
         Raises: NotRead (a whole text), ModifiedExternally and the failures of planning.
         """
@@ -176,7 +177,10 @@ class EditGuard(Struct, frozen=True, kw_only=True):
                 raise
             if request.content is None and not both.present.exists:
                 return None
-            return self.editor.plan_on_snapshot(request, both.present, token)  # its old text says what it relies on
+            # Its old text says what it relies on. The session can only have found it in the file.
+            if both.editor is not None and not self.editor.fits(request, both.present, both.saved, token):
+                return None
+            return self.editor.plan_on_snapshot(request, both.present, token)
         except ModifiedExternally:
             if not both.present.exists:
                 return None
