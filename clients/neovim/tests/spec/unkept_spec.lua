@@ -142,6 +142,35 @@ t.it('the change at a line is found among many, also where lines were typed in b
   vim.api.nvim_buf_delete(buf, { force = true })
 end)
 
+t.it('the dot of an undo leaves alone, when what an agent has changed since is marked', function()
+  local buf = vim.api.nvim_create_buf(false, true)
+  vim.api.nvim_buf_set_lines(buf, 0, -1, true, { 'one', 'two', 'three' })
+  local defer, due = vim.defer_fn, {} ---@type fun()[]
+  vim.defer_fn = function(act) table.insert(due, act) end -- luacheck: ignore 122 (20 s are too long to wait)
+  local function signs()
+    local found = vim.api.nvim_buf_get_extmarks(buf, -1, 0, -1, { details = true, type = 'sign' })
+    return vim.tbl_map(function(mark) return { mark[2] + 1, mark[4].sign_hl_group } end, found)
+  end
+  local undone = { start_line = 2, time = os.time() }
+  marks.draw(buf, {}, { undone })
+  t.eq(signs(), { { 2, 'FileopsUndone' } })
+  marks.draw(buf, { { change_id = 'c', start_line = 2, end_line = 3, kind = 'text' } }, {})
+  marks.draw(buf, { { change_id = 'c', start_line = 2, end_line = 3, kind = 'text' } }, { undone })
+  local marked_lines = { { 2, 'FileopsSign' }, { 3, 'FileopsSign' } }
+  t.eq(#signs(), 3)
+  due[1]()
+  t.eq({ #signs(), marks.lines(buf) }, { 3, { 2 } })
+  due[2]()
+  t.eq({ signs(), marks.lines(buf) }, { marked_lines, { 2 } })
+  marks.draw(buf, { { change_id = 'c', start_line = 2, end_line = 3, kind = 'text' } }, {})
+  for _, act in ipairs(due) do
+    act()
+  end
+  t.eq({ signs(), marks.lines(buf) }, { marked_lines, { 2 } })
+  vim.defer_fn = defer -- luacheck: ignore 122
+  vim.api.nvim_buf_delete(buf, { force = true })
+end)
+
 t.it('after the last change of a file, ]c goes to the next file, and [c back', function()
   local path, agent, buf = world.new(TEXT)
   edit(agent, path, 'two', 'TWO')

@@ -11,6 +11,7 @@ local UNDONE_S = 20 -- for which a sign shows where something was undone
 local REMOVED_SIGN = '▁' -- lines were only removed, above the next line
 
 local drawn = {} ---@type table<integer, fileops.UnkeptMark[]> by buffer, top to bottom
+local dots = {} ---@type table<integer, integer[]> extmarks where something was undone just now, by buffer
 
 ---@param buf integer
 ---@param line integer 1-based
@@ -45,7 +46,7 @@ end
 
 ---@param buf integer
 function M.clear(buf)
-  drawn[buf] = nil
+  drawn[buf], dots[buf] = nil, nil
   if vim.api.nvim_buf_is_valid(buf) then vim.api.nvim_buf_clear_namespace(buf, ns, 0, -1) end
 end
 
@@ -54,7 +55,9 @@ end
 ---@param ids integer[] of extmarks
 local function let_leave(buf, ids)
   if #ids == 0 then return end
+  dots[buf] = ids
   vim.defer_fn(function()
+    if dots[buf] ~= ids then return end -- the marks were drawn anew, and ids are used again
     for _, id in ipairs(vim.api.nvim_buf_is_valid(buf) and ids or {}) do
       vim.api.nvim_buf_del_extmark(buf, ns, id)
     end
