@@ -876,6 +876,15 @@ async def test_session_of_hooks_ends_with_the_hosts_process(
     assert daemon.state.n_hooked() == 0
 
 
+async def test_status_names_no_session_whose_host_has_just_ended(daemon: SharedDaemon, project: Path) -> None:
+    """R-COMP-33"""
+    program, pid = program_with_a_hook()
+    await daemon.state.companion(Hook("claude", "s9", pid), {"event": "start", "cwd": str(project)})
+    assert [session["pid"] for session in daemon.state.describe_guarded()] == [program.pid]
+    await asyncio.to_thread(program.communicate)
+    assert daemon.state.describe_guarded() == []
+
+
 def program_with_a_hook() -> tuple["subprocess.Popen[bytes]", int]:
     """Start a host that runs a hook until its input ends. Returns the hook's process, too."""
     script = """if True:

@@ -189,6 +189,7 @@ class SharedDaemonState(DaemonState):
         return len(self.hooked)
 
     def describe_guarded(self) -> list[dict[str, object]]:
+        self.hooked.end_lost()
         return [connection.describe_guard() for connection in self.hooked.all()]
 
     def _note_hooked(self, connection: HookConnection) -> None:
