@@ -1,11 +1,11 @@
-"""A thread for calls that wait for a disk, so that their caller can stop waiting.
+"""A thread for calls that wait for the disk of a folder, so that their caller can stop waiting.
 
 A filesystem that stops answering (sshfs, NFS) blocks the calling thread until it answers again, and nothing can end
 that wait. So the thread is left to its call, and the caller continues with another thread.
 """
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from queue import Empty, SimpleQueue
 from typing import TypeVar
 
@@ -58,3 +58,57 @@ class DiskThread:
             except BaseException as failure:  # noqa: BLE001 - raised again in the caller
                 outcome.failure = failure
             self._outcomes.put(outcome)
+
+
+class FolderHangs(Exception):
+    """The disk of a folder does not answer. is_known: it did not answer an earlier call either."""
+
+    def __init__(self, root: str, *, is_known: bool) -> None:
+        super().__init__(root)
+        self.root, self.is_known = root, is_known
+
+
+class FolderDisks:
+    """Makes calls that may wait for the disk of a folder. Belongs to one thread.
+
+    While one call waits, no other is made for the folder, because each would cost a wait and a thread.
+    """
+
+    def __init__(self, answers_within_s: float, on_answer: Callable[[str], object]) -> None:
+        """Args: on_answer: called, in another thread, with the root of a folder whose disk has answered at last."""
+        self._answers_within_s, self._on_answer = answers_within_s, on_answer
+        self._thread = DiskThread()
+        self._hanging: set[str] = set()
+
+    @property
+    def hangs(self) -> bool:
+        """Whether a call still waits for a disk."""
+        return bool(self._hanging)
+
+    def ask(self, root: str, call: Callable[[], T]) -> T:
+        """Return the result of a call that may wait for a folder's disk. Raises: FolderHangs, and its own."""
+        if root in self._hanging:
+            raise FolderHangs(root, is_known=True)
+        try:
+            return self._thread.run(call, self._answers_within_s)
+        except DiskHangs:
+            self._hanging.add(root)
+            hanging, self._thread = self._thread, DiskThread()
+            hanging.leave(lambda: self._on_answer(root))
+            raise FolderHangs(root, is_known=False) from None
+
+    def each(self, root: str, steps: Iterator[T]) -> Iterator[T]:
+        """Yield the results of steps that may wait for a folder's disk. Raises: FolderHangs, and what they raise."""
+        while (step := self.ask(root, lambda: next(steps, _END))) is not _END:
+            yield step  # pyright: ignore[reportReturnType] - it is what was yielded
+
+    def note_answer(self, root: str) -> None:
+        """Note that the disk of a folder has answered."""
+        self._hanging.discard(root)
+
+    def leave(self) -> None:
+        """End the thread, without waiting."""
+        self._thread.leave()
+
+
+_END = object()

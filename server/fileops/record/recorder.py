@@ -34,10 +34,9 @@ import sqlite3
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
-from itertools import islice
-from typing import Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -72,17 +71,19 @@ from fileops.record import git
 from fileops.record.announced import MAX_BYTES, AnnouncedWrite, AnnouncedWrites, Content, is_older_text
 from fileops.record.attribution import Save
 from fileops.record.command_windows import CommandWindows, OpenCommands, covers
-from fileops.record.content import ReadFile, TextOf, Unreadable, is_secret, kind_of_content, read_file
-from fileops.record.disk_thread import DiskHangs, DiskThread
+from fileops.record.content import ReadFile, TextOf, Unreadable, is_secret, read_file
+from fileops.record.disk_thread import FolderDisks, FolderHangs
 from fileops.record.entries import EntryWriter, Observed
 from fileops.record.folder import Edge, GitFacts, ask_git, in_steps
 from fileops.record.folder import FolderRecording as Folder
+from fileops.record.git_contents import GitContents
 from fileops.record.git_process import GitFailed
 from fileops.record.known import has_stamp, inode_at, is_result, is_unchanged, known_of, known_of_snapshot, stamp_of
 from fileops.record.staging import StagingWatch
-from fileops.record.store import MAX_AGE_S, NewerRecord, RecordStore, is_damage, is_locked
+from fileops.record.store import MAX_AGE_S, RecordStore
 from fileops.record.turns import TurnRegistry
 from fileops.record.write_ahead import WriteAhead, is_of_one
+from fileops.record.write_queue import WriteQueue
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -97,10 +98,7 @@ _PRUNING = ""  # names its steps, as a root names a folder's
 KEPT_S = 3600.0  # for a folder without clients: editors often restart
 _INDEX_LOCK = "index.lock"  # git-update-index(1)
 _INDEX_EVERY_S = 1.0
-_BLOBS_AT_ONCE = 200
-_BLOB_BYTES_AT_ONCE = 16 << 20  # besides those of the current batch
 _STORED_AT_ONCE = 500  # files of which is stored what is known, in one transaction
-_WRITTEN_AT_ONCE = 8  # entries, before messages and events are read again
 MAX_FOLDERS = 200
 FRESH_S = 60.0  # in which a program that saves by itself may write a text that it read before an agent's edit
 MAX_FRESH = 100
@@ -115,9 +113,6 @@ _WATCHED_WITHIN_S = 2.0  # how long a command waits for its folder's watches
 _READ_BYTES = 64 << 20  # waiting to be written, before reading pauses
 _MAX_COPIES = 64  # waiting to be written, before copying pauses
 _MAX_MERGED = 200  # files that git writes at once, of which it is asked for the parents
-_LOCKED_S = 3.0  # other programs lock for milliseconds; then use memory
-_RETURN_EVERY_S = 5.0  # between attempts to write to the file again
-_LOCK_PAUSE_S = 0.05
 _JUST_WRITTEN_S = 2.0  # the coarsest time of a file system is 2 s (FAT)
 _UNREAD_PAUSES_S = (0.25, 30.0)  # first and longest pause before an unreadable file is retried
 FAULT_PAUSE_S = 60.0
@@ -148,6 +143,13 @@ class RecorderFailed(Exception):
     """The store could not be opened, so nothing is recorded. The message is the reason."""
 
 
+class _Opened(NamedTuple):
+    store: RecordStore
+    writer: EntryWriter
+    writes: WriteQueue
+    contents: GitContents
+
+
 class _Touch(Struct):
     """A file that may have changed. began: when that was noticed. since: the last edge of a command before that.
 
@@ -167,13 +169,6 @@ class _Touch(Struct):
     is_beside_git: bool = False
 
 
-class _Write(Struct):
-    """A waiting transaction. root: the folder whose recording ends if it fails."""
-
-    root: str | None
-    work: Callable[[], None]
-
-
 class _Fault(Struct):
     """A folder whose recording ended by a fault. starter: thread of the last retry. is_told: the user was warned."""
 
@@ -182,14 +177,6 @@ class _Fault(Struct):
     retry_at: float = math.inf
     starter: threading.Thread | None = None
     is_told: bool = False
-
-
-class _FolderHangs(Exception):
-    """The disk of a recorded folder does not answer. is_known: it did not answer an earlier call either."""
-
-    def __init__(self, root: str, *, is_known: bool) -> None:
-        super().__init__(root)
-        self.root, self.is_known = root, is_known
 
 
 class Recorder:
@@ -225,7 +212,7 @@ class Recorder:
         """
         self.windows, self.turns = windows, turns
         self._open_store, self._on_entries = open_store, on_entries
-        self._opened: Future[RecordStore] = Future()
+        self._opened: Future[_Opened] = Future()
         windows.on_change, turns.on_change = self._keep_command, self._keep_turn
         self.on_turn: Callable[[TurnRecord], None] = lambda _turn: None  # called with each turn that begins or ends
         self.on_index: Callable[[str], None] = lambda _root: None  # called with the root when git's index was written
@@ -252,7 +239,7 @@ class Recorder:
         self._watched: frozenset[str] = frozenset()  # roots whose watches are set up; replaced by the thread
         self._on_watched: list[Callable[[], None]] = []  # guarded by _lock: called when either of these changes
         self._open_stream, self._kept_s, self._fault_pause_s = open_stream, kept_s, fault_pause_s
-        self._answers_within_s, self._max_folders = answers_within_s, max_folders
+        self._max_folders = max_folders
         self._written_within_s = written_within_s
         self._wake_fd, self._waker_fd = os.pipe()  # not inherited by child processes
         self._event_fd, self._eventer_fd = os.pipe()
@@ -262,15 +249,13 @@ class Recorder:
         self._is_closing = False
         self._thread = threading.Thread(target=self._run, name="fileops-record", daemon=True)
         # Of the recorder's thread:
-        self._writer: EntryWriter
         self._stream: EventStream | None = None
         self._read_edge = Edge(0, self._now())  # everything written before this edge has been read
         self._folders: dict[str, Folder] = {}
         self._faults: dict[str, _Fault] = {}  # by folder
         self._becoming: set[str] = set()  # folders in which a `.git` has appeared
         self._staging = StagingWatch()
-        self._disk = DiskThread()
-        self._hanging: set[str] = set()  # folders whose disk a thread still waits for
+        self._disks = FolderDisks(answers_within_s, lambda root: self._send(lambda: self._retry(root)))
         self._touched: dict[str, _Touch] = {}
         self._carried: dict[str, set[str]] = {}  # by folder, files of which git is to be asked for Entry.parents
         # While files are observed: names of each inode, by folder, and creations of files that took another's name.
@@ -279,32 +264,35 @@ class Recorder:
         self._unread: dict[str, _Touch] = {}  # unreadable files, with their first touch
         self._was_unread: set[str] = set()  # those of them that are touched again
         self._unread_pause_s, self._unread_at = _UNREAD_PAUSES_S[0], 0.0
-        self._writes: deque[_Write | tuple[Folder, Observed]] = deque()
-        self._n_waiting_bytes = 0  # of contents in _writes
-        self._locked_since: float | None = None
-        self._write_at = 0.0  # the database is locked until then, or longer
-        self._return_at = 0.0
         self._steps: dict[str, Iterator[None]] = {}  # of starts and copies, by folder
         self._comparisons: dict[str, Iterator[None]] = {}  # of all files, by folder
         self._looked_at = 0.0
         self._dropped_by: dict[str, ByPerson] = {}  # who discarded unsaved text, by the path of its file
         self._when_written: list[Callable[[], None]] = []  # called once everything read has been written
         self._when_settled: list[Callable[[], None]] = []  # called when all authors are certain
-        self._blobs: dict[bytes, bytes] = {}  # contents before the next changes, by object id
-        self._settles_at: float | None = None  # when the next author is certain
         self._scanned_at = time.monotonic()
         self._pruned_at = time.monotonic() - PRUNE_EVERY_S + SCAN_EVERY_S
 
     @property
     def store(self) -> RecordStore:
         """The store, once the thread has opened it. May block, so call it in worker threads. Raises: RecorderFailed."""
-        return self._opened.result()
+        return self._opened.result().store
+
+    @property
+    def _writer(self) -> EntryWriter:
+        """Raises: RecorderFailed."""
+        return self._opened.result().writer
+
+    @property
+    def _writes(self) -> WriteQueue:
+        """Raises: RecorderFailed."""
+        return self._opened.result().writes
 
     async def wait_until_open(self) -> RecordStore | None:
         """Wait until the thread has opened the store. None if it failed."""
         with contextlib.suppress(RecorderFailed):
             # Cancelling this request must not cancel the future, because others wait for it.
-            return await asyncio.shield(asyncio.wrap_future(self._opened))
+            return (await asyncio.shield(asyncio.wrap_future(self._opened))).store
         return None
 
     def start(self) -> None:
@@ -326,15 +314,9 @@ class Recorder:
     def _stop(self) -> None:
         self._read_events()
         self._observe_all()
-        self._write_before_end()
+        self._writes.write_before_end()
         self._guard(None, lambda: self._writer.end(self._now()))
         self._is_closing = True
-
-    def _write_before_end(self) -> None:
-        """Write everything, even if that must wait for another program."""
-        ends_at = time.monotonic() + _LOCKED_S
-        while not self._write_all() and time.monotonic() < ends_at:
-            time.sleep(_LOCK_PAUSE_S)
 
     # --- messages (any thread) ---------------------------------------------------------------------------------
 
@@ -445,10 +427,10 @@ class Recorder:
                     del self._refused[root]
 
     def _keep_command(self, command: CommandRecord) -> None:
-        self._send(lambda: self._queue(None, lambda: self.store.put_command(command)))
+        self._send(lambda: self._writes.put(None, lambda: self.store.put_command(command)))
 
     def _keep_turn(self, turn: TurnRecord) -> None:
-        self._send(lambda: self._queue(None, lambda: self._put_turn(turn)))
+        self._send(lambda: self._writes.put(None, lambda: self._put_turn(turn)))
 
     def _put_turn(self, turn: TurnRecord) -> None:
         self.store.put_turn(turn)
@@ -488,7 +470,7 @@ class Recorder:
         folder, kept = self._folder_of(path), edit()
         if kept.body and is_secret(path, "" if folder is None else folder.root):
             kept = replace(kept, body=b"")
-        self._queue(None if folder is None else folder.root, lambda: self.store.put_edit(kept))
+        self._writes.put(None if folder is None else folder.root, lambda: self.store.put_edit(kept))
 
     def note_save(self, path: str, person: ByPerson, text: str) -> None:
         """Note that, by an editor's report, its user saved a document with this text."""
@@ -499,7 +481,7 @@ class Recorder:
         self._note_save(path, Save(person=person, time=self._now(), text=None))
 
     def _note_save(self, path: str, save: Save) -> None:
-        self._send(lambda: self._queue(None, lambda: self._writer.save(path, save)))
+        self._send(lambda: self._writes.put(None, lambda: self._writer.save(path, save)))
 
     def note_close(self, path: str, person: ByPerson) -> None:
         """Note that a document was closed, and that its user may have discarded changes."""
@@ -603,7 +585,7 @@ class Recorder:
     def _forget(self, path: str | None) -> int:
         self._read_events()
         self._observe_all()
-        self._write_before_end()
+        self._writes.write_before_end()
         n_entries = self.store.forget(path)
         for folder in self._folders.values():
             self.store.begin_folder(folder.root, self._wall())
@@ -626,7 +608,7 @@ class Recorder:
                 self.store.begin_folder(root, self._wall())
                 self.store.set_known(root, known)
 
-            self._queue(folder.root, begin)
+            self._writes.put(folder.root, begin)
             self._steps.setdefault(folder.root, self._copy_files(folder))
 
     def status(self) -> list[RecordedFolder]:
@@ -673,9 +655,11 @@ class Recorder:
         try:
             store = self._open_store()
             store.on_begun_again = self._note_new_record
-            self._writer = EntryWriter(store, self.windows, self.turns, self._on_entries, self._is_announced)
+            writer = EntryWriter(store, self.windows, self.turns, self._on_entries, self._is_announced)
+            contents = GitContents(self._blobs, self.text_of)
+            writes = WriteQueue(store, writer, contents, on_fault=self._end_by_fault, warn=self._warn, now=self._now)
             self._begin_notes(store)
-            self._opened.set_result(store)
+            self._opened.set_result(_Opened(store, writer, writes, contents))
         except Exception as fault:  # the boundary of the thread: its waiters need an answer
             log.exception("the record could not be opened; everything else continues")
             self._opened.set_exception(RecorderFailed(str(fault)))
@@ -689,9 +673,9 @@ class Recorder:
                 self._messages.popleft()()
         self._tell_written()
         self._tell_settled()
-        if self._stream is not None and not self._hanging:  # else it is closed by the process's end
+        if self._stream is not None and not self._disks.hangs:  # else it is closed by the process's end
             self._stream.close()
-        self._disk.leave()
+        self._disks.leave()
         if self._ahead is not None:
             self._ahead.close()
         for fd in (self._wake_fd, self._waker_fd, self._event_fd, self._eventer_fd):
@@ -756,13 +740,13 @@ class Recorder:
         self._retry_unread(now)
         due = [path for path, touch in self._touched.items() if touch.is_complete or now - touch.began >= DEBOUNCE_S]
         self._observe(due)
-        self._write(_WRITTEN_AT_ONCE)
-        self._settle()
+        self._writes.write()
+        self._writes.settle()
         if not self._writes and not self._looks_for_lost_changes:
             self._tell_written()
             if not self._writer.n_unsettled:
                 self._tell_settled()
-        self._return_to_disk()
+        self._writes.return_to_disk()
         self._look_around()
         self._end_left_folders()
         if time.monotonic() - self._scanned_at >= SCAN_EVERY_S:
@@ -775,19 +759,13 @@ class Recorder:
 
     def _timeout_ms(self) -> float:
         now = self._now()
-        if self._messages or ((self._steps or self._comparisons) and now >= self._write_at):
+        if self._messages or ((self._steps or self._comparisons) and now >= self._writes.write_at):
             return 0
-        times = [now + (_INDEX_EVERY_S if self._folders or self._faults else SCAN_EVERY_S)]
-        if self._writes:
-            times.append(self._write_at)
+        times = [self._writes.due_at, now + (_INDEX_EVERY_S if self._folders or self._faults else SCAN_EVERY_S)]
         if self._touched:
             times.append(now + DEBOUNCE_S)
         if self._unread:
             times.append(self._unread_at)
-        if self._settles_at is not None:
-            times.append(max(self._settles_at, self._write_at))
-        if self.store.is_in_memory:
-            times.append(max(self._return_at, now + _INDEX_EVERY_S))
         wait_s = min(times) - now
         return 0 if wait_s <= 0 else wait_s * 1000 + 1  # a poll ends a fraction of a millisecond early
 
@@ -795,7 +773,7 @@ class Recorder:
         """Do some work. A fault ends the recording of its folder only."""
         try:
             work()
-        except _FolderHangs as hang:
+        except FolderHangs as hang:
             self._end_by_hang(hang)
         except sqlite3.Error as error:
             log.error("a part of the record was lost: %s", error)
@@ -803,29 +781,6 @@ class Recorder:
             log.exception("a fault in the record of %s", root)
             if root is not None:
                 self._end_by_fault(root)
-
-    def _ask_disk(self, root: str, call: Callable[[], T]) -> T:
-        """Return the result of a call that may wait for a folder's disk. Raises: _FolderHangs, and its own.
-
-        While one call waits, no other is made for the folder, because each would cost a wait and a thread.
-        """
-        if root in self._hanging:
-            raise _FolderHangs(root, is_known=True)
-        try:
-            return self._disk.run(call, self._answers_within_s)
-        except DiskHangs:
-            self._hanging.add(root)
-            hanging, self._disk = self._disk, DiskThread()
-            hanging.leave(lambda: self._send(lambda: self._retry(root)))
-            raise _FolderHangs(root, is_known=False) from None
-
-    def _each(self, root: str, steps: Iterator[T]) -> Iterator[T]:
-        """Yield the results of steps that may wait for a folder's disk.
-
-        Raises: _FolderHangs, and what the steps raise.
-        """
-        while (step := self._ask_disk(root, lambda: next(steps, _END))) is not _END:
-            yield step  # pyright: ignore[reportReturnType] - it is what was yielded
 
     def _drain(self, then: Callable[[], None], roots: Sequence[str]) -> None:
         self._read_events()
@@ -856,7 +811,7 @@ class Recorder:
         self._observe_all()
 
     def _touch_silent_writes(self, folder: Folder, edge: Edge) -> None:
-        for path in self._ask_disk(folder.root, lambda: folder.find_silent_writes(edge, _STAMPED_WITHIN_S)):
+        for path in self._disks.ask(folder.root, lambda: folder.find_silent_writes(edge, _STAMPED_WITHIN_S)):
             self._touch(path, found="scan")
 
     def _compare(self, folders: Sequence[Folder]) -> None:
@@ -902,7 +857,7 @@ class Recorder:
         # Commits are noted from now on, so what is known now decides whether the folder was recorded before.
         earlier = self.store.known_files(root)
         stream, edge = self._stream, self._edge
-        folder = self._ask_disk(root, lambda: Folder(root, facts, stream, edge))
+        folder = self._disks.ask(root, lambda: Folder(root, facts, stream, edge))
         folder.on_nested = lambda nested: self._record_nested(folder, nested)
         folder.text_of = self.text_of
         is_resumed = len(earlier) > 0 or self.store.recording_start(root) is not None
@@ -918,21 +873,21 @@ class Recorder:
     def _start_folder(self, folder: Folder, earlier: dict[str, Known], *, is_resumed: bool) -> Iterator[None]:
         started, began = self._now(), self._wall()
         changed, fresh = list[str](), list[str]()
-        for known in self._each(folder.root, folder.start(earlier, changed.append, is_resumed=is_resumed)):
+        for known in self._disks.each(folder.root, folder.start(earlier, changed.append, is_resumed=is_resumed)):
             fresh += [path for path, _ in known]
             yield
         for path in changed:
             self._touch(path, found="scan", gap="away")
         if self._ahead is not None:
             for path in {*self._ahead.list_unfinished(folder.root)}.difference(changed):
-                self._queue(folder.root, lambda path=path: self._claim_left(path))
+                self._writes.put(folder.root, lambda path=path: self._claim_left(path))
         # What is known is stored only now, because commands wait for the watches, and not for the store.
         self._set_watched(folder.root, is_watched=True)
         for at in range(0, len(fresh), _STORED_AT_ONCE):
             paths = fresh[at : at + _STORED_AT_ONCE]
-            self._queue(folder.root, lambda paths=paths: self._store_known(folder, paths))
+            self._writes.put(folder.root, lambda paths=paths: self._store_known(folder, paths))
         # Not earlier: if a start is cut short, files that are not known need not be new at the next one.
-        self._queue(folder.root, lambda: self.store.begin_folder(folder.root, began))
+        self._writes.put(folder.root, lambda: self.store.begin_folder(folder.root, began))
         self._tell_recorded_again(folder.root)
         log.debug("%s: %d files are known after %.1f s", folder.root, len(folder.files), self._now() - started)
         yield from self._copy_files(folder)
@@ -991,10 +946,10 @@ class Recorder:
         return True
 
     def _unwatch(self, root: str) -> None:
-        """Remove the watches of a folder whose recording has ended. Raises: _FolderHangs."""
+        """Remove the watches of a folder whose recording has ended. Raises: FolderHangs."""
         stream = self._stream
         if stream is not None:
-            self._ask_disk(root, lambda: stream.remove_below(root))
+            self._disks.ask(root, lambda: stream.remove_below(root))
         for folder in self._folders.values():  # nested folders share watches
             if is_inside(root, folder.root) or is_inside(folder.root, root):
                 folder.note_loss(self._read_edge)
@@ -1007,7 +962,7 @@ class Recorder:
             self._guard(None, lambda: self._unwatch(root))
         self._tell_fault(root, fault, "a fault ended it; see the daemon's log. It is tried again")
 
-    def _end_by_hang(self, hang: _FolderHangs) -> None:
+    def _end_by_hang(self, hang: FolderHangs) -> None:
         """End the recording of a folder until its disk answers."""
         if hang.is_known:
             return
@@ -1020,9 +975,9 @@ class Recorder:
     def _retry(self, root: str) -> None:
         """Retry a folder whose disk answers again.
 
-        The call that waited may have added watches. Raises: _FolderHangs.
+        The call that waited may have added watches. Raises: FolderHangs.
         """
-        self._hanging.discard(root)
+        self._disks.note_answer(root)
         if root not in self._folders:
             self._unwatch(root)
         fault = self._faults.get(root)
@@ -1116,10 +1071,10 @@ class Recorder:
     def _note_staged(self, folder: Folder) -> None:
         if (repository := folder.repository) is None:
             return
-        staged = self._ask_disk(folder.root, lambda: self._staging.read(repository))
+        staged = self._disks.ask(folder.root, lambda: self._staging.read(repository))
         if staged is not None:
             is_by_agent = any(covers(command, folder.root, folder.root) for command in self.windows.open)
-            self._queue(
+            self._writes.put(
                 folder.root, lambda: self._staging.note(self.store, repository, staged, is_by_agent=is_by_agent)
             )
 
@@ -1128,9 +1083,9 @@ class Recorder:
         stream, root = self._stream, folder.root
         if stream is None or folder.is_refused(root):
             return
-        if self._ask_disk(root, lambda: stream.is_in_place(root) or not os.path.isdir(root)):
+        if self._disks.ask(root, lambda: stream.is_in_place(root) or not os.path.isdir(root)):
             return
-        self._ask_disk(root, lambda: stream.remove_below(root))
+        self._disks.ask(root, lambda: stream.remove_below(root))
         folder.note_loss(self._read_edge)
         self._becoming.add(root)
         self._comparisons[root] = self._compare_files(folder)
@@ -1138,24 +1093,24 @@ class Recorder:
     def _look_at_new_repository(self, path: str) -> None:
         """Record a folder as a repository once it is one: `git init` creates the folder `.git` first."""
         folder = self._folder_of(f"{path}/.git")
-        if folder is None or not self._ask_disk(folder.root, lambda: os.path.lexists(f"{path}/.git")):
+        if folder is None or not self._disks.ask(folder.root, lambda: os.path.lexists(f"{path}/.git")):
             self._becoming.discard(path)
-        elif self._ask_disk(folder.root, lambda: git.is_top(path)):
+        elif self._disks.ask(folder.root, lambda: git.is_top(path)):
             self._becoming.discard(path)
             if path == folder.root:
                 self._begin_apart(path)
             else:
-                self._ask_disk(folder.root, lambda: folder.enters(path))  # this also notes it as nested
+                self._disks.ask(folder.root, lambda: folder.enters(path))  # this also notes it as nested
 
     def _look_for_work_trees(self, folder: Folder) -> None:
         """Record linked work trees that git ignores, as hosts keep them; others were found with the folder's files."""
         if (repository := folder.repository) is not None:
-            for top in self._ask_disk(folder.root, lambda: git.find_linked_work_trees(repository)):
+            for top in self._disks.ask(folder.root, lambda: git.find_linked_work_trees(repository)):
                 if top != folder.root:
                     self._record_nested(folder, top)
 
     def _look_at_index(self, folder: Folder) -> None:
-        index = self._ask_disk(folder.root, folder.rewritten_index)
+        index = self._disks.ask(folder.root, folder.rewritten_index)
         if index is None:
             return
         self._read_events()
@@ -1172,15 +1127,15 @@ class Recorder:
         if repository is None or not 0 < len(paths) <= _MAX_MERGED:
             return
         with contextlib.suppress(GitFailed):  # the contents that are known have to do
-            parents = self._ask_disk(folder.root, lambda: git.parent_blobs(repository, paths))
-            self._queue(folder.root, lambda: self._writer.add_parents(parents))
+            parents = self._disks.ask(folder.root, lambda: git.parent_blobs(repository, paths))
+            self._writes.put(folder.root, lambda: self._writer.add_parents(parents))
 
     def _copy_files(self, folder: Folder) -> Iterator[None]:
         while True:
             if len(self._writes) > _MAX_COPIES:
                 yield
                 continue
-            copied = self._ask_disk(folder.root, folder.copy_next)
+            copied = self._disks.ask(folder.root, folder.copy_next)
             if copied is None:
                 return
             path, found = copied
@@ -1197,7 +1152,7 @@ class Recorder:
                 self.store.put(data)
             self.store.set_known(folder.root, [(path, known)])
 
-        self._queue(folder.root, keep)
+        self._writes.put(folder.root, keep)
 
     def scan(self) -> None:
         """Compare all files by their stamps, in steps. Belongs to the recorder's thread."""
@@ -1209,7 +1164,7 @@ class Recorder:
         while folder.is_starting:
             yield
         changed: list[str] = []
-        for _ in self._each(folder.root, folder.scan(self._edge, changed.append)):
+        for _ in self._disks.each(folder.root, folder.scan(self._edge, changed.append)):
             while changed:
                 self._touch(changed.pop(), found="scan")
             yield
@@ -1220,17 +1175,17 @@ class Recorder:
         """Remove what is too old or too much, and the contents of files that are now ignored."""
         for folder in tuple(self._folders.values()):
             try:
-                for ignored in self._each(folder.root, in_steps(folder.find_ignored())):
+                for ignored in self._disks.each(folder.root, in_steps(folder.find_ignored())):
                     for path in ignored:
                         folder.files.pop(path, None)
-                        self._queue(folder.root, lambda folder=folder, path=path: self._drop_ignored(folder, path))
+                        self._writes.put(folder.root, lambda folder=folder, path=path: self._drop_ignored(folder, path))
                     yield
-            except _FolderHangs as hang:
+            except FolderHangs as hang:
                 self._end_by_hang(hang)
         has_more = [True]
         while has_more[0]:
             if not self._writes:
-                self._queue(None, lambda: has_more.__setitem__(0, self.store.prune(self._wall())))
+                self._writes.put(None, lambda: has_more.__setitem__(0, self.store.prune(self._wall())))
             yield
 
     def _drop_ignored(self, folder: Folder, path: str) -> None:
@@ -1261,7 +1216,7 @@ class Recorder:
             reasons.append("watches" if folder.has_unwatched else "no_events")
         if not folder.is_whole or any(self._folder_of(path) is folder for path in self._unread):
             reasons.append("unread")
-        if self.store.is_in_memory or self._locked_since is not None:
+        if self._writes.is_delayed:
             reasons.append("store")
         since = self.store.recording_start(folder.root)
         return RecordedFolder(
@@ -1335,7 +1290,7 @@ class Recorder:
         """Check whether git holds its lock, because the event of its release may be among those that were lost."""
         if (index_folder := folder.index_folder) is not None:
             lock = os.path.join(index_folder, _INDEX_LOCK)
-            folder.is_git_writing = self._ask_disk(folder.root, lambda: os.path.lexists(lock))
+            folder.is_git_writing = self._disks.ask(folder.root, lambda: os.path.lexists(lock))
 
     def _note_event(self, folder: Folder, event: FolderEvent) -> None:
         path = f"{event.folder}/{event.name}"
@@ -1349,12 +1304,12 @@ class Recorder:
         stream = self._stream
         if event.vanished:
             if stream is not None:
-                self._ask_disk(folder.root, lambda: stream.remove_below(path))
+                self._disks.ask(folder.root, lambda: stream.remove_below(path))
             for inside in folder.list_known_below(path):
                 touch = self._touch(inside, is_complete=True)
                 touch.is_beside_git = touch.is_beside_git or folder.is_git_writing
         if event.appeared:
-            for listed in self._each(folder.root, in_steps(folder.watch_below(path))):
+            for listed in self._disks.each(folder.root, in_steps(folder.watch_below(path))):
                 for inside in listed:
                     touch = self._touch(inside)
                     touch.n_writes = None  # it may have been written before the folder was watched
@@ -1401,7 +1356,7 @@ class Recorder:
         finally:
             # Files that took another's name come after all names that vanished, and so find where they came from.
             for folder, change in self._took_names:
-                self._queue_change(folder, change)
+                self._writes.put_change(folder, change)
             self._took_names.clear()
 
     def _observe_each(self, paths: Sequence[str]) -> None:
@@ -1410,7 +1365,7 @@ class Recorder:
                 is_committing = path in self._committing
             if is_committing:  # the message at its end makes us look at the file
                 continue
-            if self._n_waiting_bytes > _READ_BYTES and not self._write_all():
+            if self._writes.n_waiting_bytes > _READ_BYTES and not self._writes.write_all():
                 return  # the rest waits for room, and its authors are then unsure
             touch = self._touched.pop(path, None)
             self._was_unread.discard(path)
@@ -1424,7 +1379,7 @@ class Recorder:
         An unreadable file counts as neither deleted nor changed, and is retried.
         """
         try:
-            found = self._ask_disk(folder.root, lambda: read_file(path, folder.root, self.text_of))
+            found = self._disks.ask(folder.root, lambda: read_file(path, folder.root, self.text_of))
         except Unreadable:
             if not self._unread:
                 self._unread_pause_s = _UNREAD_PAUSES_S[0]
@@ -1453,7 +1408,7 @@ class Recorder:
     def _names_of(self, folder: Folder, path: str, found: ReadFile) -> tuple[str, ...]:
         """Return the recorded names of a file with hard links, this one first: a write under one changes them all."""
         others = [name for name, _ in self._known_names(folder).get(found.inode, ()) if name != path]
-        present = self._ask_disk(folder.root, lambda: [name for name in others if inode_at(name) == found.inode])
+        present = self._disks.ask(folder.root, lambda: [name for name in others if inode_at(name) == found.inode])
         return (path, *present)
 
     def _known_names(self, folder: Folder) -> dict[int, list[tuple[str, Known]]]:
@@ -1540,17 +1495,17 @@ class Recorder:
         if data is not None and not (documents or change.commands or touch.is_beside_git):
             self._look_for_overwritten(folder, path, before, data)
         if before is not None and found is not None and self._took_name(folder, path, touch, before, found):
-            self._queue_change(folder, replace(change, after=None, after_data=None))
+            self._writes.put_change(folder, replace(change, after=None, after_data=None))
             self._took_names.append((folder, replace(change, before=None)))
             return
         origin = self._find_old_name(folder, path, touch, found, data) if before is None else None
         if origin is not None:
             known, known_data = origin
-            self._queue_change(folder, replace(change, after=known, after_data=known_data))
+            self._writes.put_change(folder, replace(change, after=known, after_data=known_data))
             change = replace(change, before=known)
-        self._queue_change(folder, change)
+        self._writes.put_change(folder, change)
         if touch.gap == "away" and self._ahead is not None and self._ahead.is_left(path):
-            self._queue(folder.root, lambda: self._claim_left(path))
+            self._writes.put(folder.root, lambda: self._claim_left(path))
 
     def _look_for_overwritten(self, folder: Folder, path: str, before: Known | None, data: bytes) -> None:
         """Report an older text that another program, such as an editor that saves by itself, wrote over fresh lines.
@@ -1577,7 +1532,7 @@ class Recorder:
         if found is not None:
             content = found.data
             if content is None:  # of a protected file: compared, and not kept
-                content = self._ask_disk(folder.root, lambda: _read_to_compare(path))
+                content = self._disks.ask(folder.root, lambda: _read_to_compare(path))
             if content is None:
                 return None
         stamp = None if found is None else stamp_of(found)
@@ -1609,7 +1564,7 @@ class Recorder:
 
     def claim(self, path: str, by: KnownBy, digest: bytes, *, is_unsure: bool) -> None:
         """Note that a host's own tool has written this content, which is not the one that it had announced."""
-        self._send(lambda: self._queue(None, lambda: self._writer.claim(path, by, digest, is_unsure=is_unsure)))
+        self._send(lambda: self._writes.put(None, lambda: self._writer.claim(path, by, digest, is_unsure=is_unsure)))
 
     def _to_observed(
         self,
@@ -1668,157 +1623,14 @@ class Recorder:
 
         if all(is_inside(folder.root, root) for root in self.windows.roots):
             return open_between()
-        return self._ask_disk(folder.root, open_between)  # git's folders decide about the folders above
+        return self._disks.ask(folder.root, open_between)  # git's folders decide about the folders above
 
-    # --- writing -----------------------------------------------------------------------------------------------
-
-    def _queue(self, root: str | None, work: Callable[[], None]) -> None:
-        """Queue work as one transaction, after the work already queued. Args: root: the folder that it belongs to."""
-        self._writes.append(_Write(root, work))
-
-    def _queue_change(self, folder: Folder, change: Observed) -> None:
-        self._n_waiting_bytes += len(change.after_data or b"")
-        self._writes.append((folder, change))
-
-    def _write_all(self) -> bool:
-        """Write everything that waits. False if the database is locked."""
-        self._write(len(self._writes))
-        return not self._writes
-
-    def _write(self, n_writes: int) -> None:
-        """Write some of the waiting work, in order. Work that finds the database locked stays first in the queue."""
-        while n_writes > 0 and self._writes and self._now() >= self._write_at:
-            batch = self._next_batch(min(n_writes, _WRITTEN_AT_ONCE))
-            root = batch[0].root if isinstance(batch[0], _Write) else batch[0][0].root
-            if not self._transact(root, lambda batch=batch: self._write_batch(batch)):
-                continue
-            for write in batch:
-                self._writes.popleft()
-                if not isinstance(write, _Write):
-                    self._n_waiting_bytes -= len(write[1].after_data or b"")
-            n_writes -= len(batch)
-
-    def _next_batch(self, n_writes: int) -> "list[_Write | tuple[Folder, Observed]]":
-        """The first items in the queue for which a fault would end the recording of the same folder."""
-        batch: list[_Write | tuple[Folder, Observed]] = []
-        for write in islice(self._writes, n_writes):
-            if batch and (isinstance(write, _Write) or isinstance(batch[0], _Write) or write[0] is not batch[0][0]):
-                break
-            batch.append(write)
-        return batch
-
-    def _transact(self, root: str | None, work: Callable[[], object]) -> bool:
-        """Do work in one transaction. False if it must be repeated: see R-RECP-4."""
+    def _blobs(self, root: str, repository: git.Repository, sizes: dict[bytes, int]) -> dict[bytes, bytes]:
         try:
-            with self.store.transaction(waits=False):
-                work()
-        except sqlite3.Error as error:
-            if self.store.is_in_memory:
-                log.error("a part of the record was lost: %s", error)
-                return True
-            if is_damage(error):
-                return False  # the store has begun again
-            now = self._now()
-            self._locked_since = self._locked_since or now
-            if is_locked(error) and now - self._locked_since < _LOCKED_S:
-                self._write_at = now + _LOCK_PAUSE_S
-            else:
-                self._move_to_memory(error)
-            return False
-        except OSError as error:
-            log.error("a part of the record was lost: %s", error)
-        except Exception:  # the boundary of a folder
-            log.exception("a fault in the record of %s", root)
-            if root is not None:
-                self._end_by_fault(root)
-        self._locked_since = None
-        return True
-
-    def _move_to_memory(self, error: sqlite3.Error) -> None:
-        self.store.move_to_memory()
-        self._locked_since = None
-        self._return_at = self._now() + _RETURN_EVERY_S
-        self._warn(
-            f"The record of changes cannot be written: {error}. Changes are recorded in memory until it can be. If the "
-            "disk is full, free space on it.",
-            None,
-        )
-
-    def _return_to_disk(self) -> None:
-        """Try to continue in the file, including what was recorded in memory."""
-        if not self.store.is_in_memory or self.store.folder is None or self._now() < self._return_at:
-            return
-        self._return_at = self._now() + _RETURN_EVERY_S
-        try:
-            self.store.return_to_disk()
-        except (OSError, sqlite3.Error, NewerRecord) as error:
-            log.debug("the record stays in memory: %s", error)
-        else:
-            self._warn("The record of changes can be written again. Nothing of it was lost.", None)
-
-    def _settle(self) -> None:
-        """Settle the authors of changes that are certain by now."""
-        if self._writes:  # a save's report may wait there, while the database is locked
-            return
-        if self._writer.is_due(self._now()):
-            if self._now() < self._write_at:
-                return
-            self._transact(None, lambda: self._writer.settle(self._now()))
-        else:
-            self._settles_at = self._writer.settle(self._now())
-
-    def _write_batch(self, batch: "Sequence[_Write | tuple[Folder, Observed]]") -> None:
-        changes = [write for write in batch if not isinstance(write, _Write)]
-        for write in batch:
-            if isinstance(write, _Write):
-                write.work()
-        blobs = self._blobs_of(changes)
-        for folder, observed in changes:
-            change = self._with_blob(observed, blobs)
-            if change is not None:
-                self._writer.write(change)
-            # It is the content before the next change, even if this change made no entry with contents.
-            if observed.after_data is not None:
-                self.store.put(observed.after_data)
-            self.store.set_known(folder.root, [(observed.path, observed.after)])
-
-    def _blobs_of(self, batch: Sequence[tuple[Folder, Observed]]) -> dict[bytes, bytes]:
-        """The contents of the git blobs that the changes replaced, read by one process for many batches.
-
-        A checkout changes thousands of files, and starting git costs as much as writing ten entries.
-        """
-        oids = {change.before.oid for _, change in batch if change.before is not None}
-        if not oids - {None} <= self._blobs.keys():
-            waiting = (write for write in self._writes if not isinstance(write, _Write))
-            self._blobs = self._blobs_before(batch, islice(waiting, _BLOBS_AT_ONCE))
-        return self._blobs
-
-    def _blobs_before(
-        self, batch: Sequence[tuple[Folder, Observed]], others: Iterable[tuple[Folder, Observed]] = ()
-    ) -> dict[bytes, bytes]:
-        """The contents of the git blobs that the changes replaced, and of some of those that the others replaced."""
-        blobs: dict[bytes, bytes] = {}
-        for root, (repository, sizes) in _blobs_wanted(batch, others).items():
-            try:
-                blobs |= self._ask_disk(root, lambda asked=(repository, sizes): git.read_blobs(*asked))
-            except _FolderHangs as hang:
-                self._end_by_hang(hang)
-        return blobs
-
-    def _with_blob(self, change: Observed, blobs: dict[bytes, bytes]) -> Observed | None:
-        """Add the content before the change, if git has it. None if that equals the content after it."""
-        before = change.before
-        if before is None or before.oid is None:
-            return change
-        data = blobs.get(before.oid)
-        is_same = data is not None and len(data) == before.size_bytes
-        data = self.text_of(change.path, data) if data is not None and is_same else None
-        if data is None or kind_of_content(data) != "kept":
-            return replace(change, before=replace(before, oid=None))  # R-REC-5: the blob is not what the file contained
-        known = replace(before, oid=None, digest=content_digest(data))
-        if change.after is not None and is_unchanged(known, change.after):
-            return None
-        return replace(change, before=known, before_data=data)
+            return self._disks.ask(root, lambda: git.read_blobs(repository, sizes))
+        except FolderHangs as hang:
+            self._end_by_hang(hang)
+            return {}
 
     # --- the daemon's own edits, and unsaved documents ----------------------------------------------------------
 
@@ -1835,7 +1647,7 @@ class Recorder:
         if edit is not None:
             self._note_own(path, edit)
         if self._ahead is not None and self._ahead.is_pending(path):
-            self._queue(None, lambda: self._note_written(path))
+            self._writes.put(None, lambda: self._note_written(path))
 
     def _note_written(self, path: str) -> None:
         """Note that the entry of a commit is in the record: work that is queued is done in order."""
@@ -1892,7 +1704,7 @@ class Recorder:
             if after is not None and after.digest is not None:
                 self.store.put(edit.after.data)
 
-        self._queue(None if folder is None else folder.root, write)
+        self._writes.put(None if folder is None else folder.root, write)
 
     def _note_other_names(self, folder: Folder, edit: Commit, after: Known) -> list[str]:
         """Note a commit under the other names of a file with hard links, and return them."""
@@ -1902,7 +1714,7 @@ class Recorder:
         names = [name for name, known in folder.files.items() if known.inode == stamp.ino and name != edit.after.path]
         with self._lock:
             names = [name for name in names if name not in self._committing]
-        present = self._ask_disk(folder.root, lambda: [name for name in names if inode_at(name) == stamp.ino])
+        present = self._disks.ask(folder.root, lambda: [name for name in names if inode_at(name) == stamp.ino])
         changed = [name for name in present if not is_unchanged(folder.files[name], after)]
         folder.files.update(dict.fromkeys(changed, after))
         return changed
@@ -1911,8 +1723,8 @@ class Recorder:
         if path in folder.files:
             return True  # already listed, so the disk need not be asked
         try:
-            return self._ask_disk(folder.root, lambda: folder.is_recorded(path))
-        except _FolderHangs as hang:
+            return self._disks.ask(folder.root, lambda: folder.is_recorded(path))
+        except FolderHangs as hang:
             self._end_by_hang(hang)
             return False
 
@@ -1938,11 +1750,13 @@ class Recorder:
         change = self._to_observed(folder, path, touch, known, before, data, typed_by=typist)
 
         def write() -> None:
-            found = self._with_blob(change, self._blobs_before([(folder, change)]))
+            contents = self._opened.result().contents
+            contents.read([(folder, change)])
+            found = contents.with_content(change)
             if found is not None and (found.before is None or found.before.digest is not None):
                 self._writer.write(found)
 
-        self._queue(folder.root, write)
+        self._writes.put(folder.root, write)
 
     def _drop_unsaved(self, path: str, person: ByPerson) -> None:
         folder = self._folder_of(path)
@@ -2020,20 +1834,3 @@ def _typist_of(documents: Sequence[TypedDocument], data: bytes | None, before: f
             if is_shown_as(text, document.text):
                 return document.person
     return None
-
-
-def _blobs_wanted(
-    batch: Sequence[tuple[Folder, Observed]], others: Iterable[tuple[Folder, Observed]]
-) -> dict[str, tuple[git.Repository, dict[bytes, int]]]:
-    """The blobs that the changes replaced, and some of those that the others did: for each root, sizes by object id."""
-    wanted: dict[str, tuple[git.Repository, dict[bytes, int]]] = {}
-    n_bytes = 0
-    for is_needed, changes in ((True, batch), (False, others)):
-        for folder, change in changes:
-            before, repository = change.before, folder.repository
-            if repository is None or before is None or before.oid is None:
-                continue
-            n_bytes += before.size_bytes
-            if is_needed or n_bytes <= _BLOB_BYTES_AT_ONCE:
-                wanted.setdefault(folder.root, (repository, {}))[1][before.oid] = before.size_bytes
-    return wanted

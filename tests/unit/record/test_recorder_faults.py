@@ -225,3 +225,24 @@ def test_folder_beyond_the_most_is_said_and_recorded_once_there_is_room(tmp_path
     wait_until(lambda: [(status.root, status.state) for status in recorder.status()] == [(str(folders[2]), "limited")])
     assert sentences[2:] == [f"Changes in {folders[2]} are recorded from now on."]
     recorder.close()
+
+
+def test_commit_while_the_record_fails_to_open_lets_its_thread_end(tmp_path: Path) -> None:
+    is_noted, sentences = threading.Event(), list[str]()
+
+    def open_store() -> RecordStore:
+        is_noted.wait(PATIENCE_S)
+        raise OSError("no space left on device")
+
+    recorder = Recorder(
+        open_store, CommandWindows(), TurnRegistry(), Documents(lambda _path: None), open_stream=OPEN_STREAM,
+        warn=lambda sentence, _root: sentences.append(sentence),
+    )  # fmt: skip
+    recorder.start()
+    end_commit(recorder, str(tmp_path / "file.py"), "1\n")
+    asked = threading.Thread(target=recorder.settle)
+    asked.start()
+    is_noted.set()
+    asked.join()
+    recorder.close()
+    assert sentences == ["Changes are not recorded: no space left on device. Everything else works."]
