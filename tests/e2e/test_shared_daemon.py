@@ -32,6 +32,24 @@ from fileops.cli import main
 sys.exit(main(["daemon"]))
 """
 PR_SET_NO_NEW_PRIVS = 38
+AS_SYSTEMD_DOES = """
+import os, sys
+os.dup2(int(sys.argv[1]), 3)
+os.environ.update(LISTEN_FDS="1", LISTEN_PID=str(os.getpid()))
+os.execv(sys.executable, [sys.executable, "-m", "fileops", "daemon", "--idle-s", sys.argv[2]])
+"""
+# Listens, and says when a client has connected; it leaves the second one to the daemon that is started then.
+AS_STARTERS_DO = """
+import select, socket, sys
+listening = socket.socket(fileno=int(sys.argv[1]))
+listening.listen()
+print("listens", flush=True)
+listening.accept()
+print("connected", flush=True)
+select.select([listening], [], [])
+print("connected again", flush=True)
+sys.stdin.read()
+"""
 N_STARTERS = 50
 
 
@@ -310,12 +328,7 @@ def test_daemon_serves_the_socket_of_systemd_and_does_not_remove_it(here: Place)
     listening = socket.socket(socket.AF_UNIX)
     listening.bind(str(here.socket))
     listening.listen()
-    as_systemd_does = (
-        "import os, sys; os.dup2(int(sys.argv[1]), 3); "
-        "os.environ.update(LISTEN_FDS='1', LISTEN_PID=str(os.getpid())); "
-        "os.execv(sys.executable, [sys.executable, '-m', 'fileops', 'daemon', '--idle-s', '0.1'])"
-    )
-    command = [sys.executable, "-c", as_systemd_does, str(listening.fileno())]
+    command = [sys.executable, "-c", AS_SYSTEMD_DOES, str(listening.fileno()), "0.1"]
     with subprocess.Popen(command, env={**os.environ, **here.env}, pass_fds=[listening.fileno()]) as daemon:
         connection, answer = say(here, attach_line())
         assert answer["pid"] == daemon.pid
@@ -385,6 +398,29 @@ def test_daemon_that_hangs_is_reported_by_status_and_killed_by_stop_now(here: Pl
     assert "did not answer" in json.loads(described.stdout)["error"]
     assert here.run("status", "--stop", "--now").returncode == 0
     here.wait_for_end(pid)
+
+
+def test_stop_now_ends_the_daemon_and_not_the_process_that_starts_it(here: Place) -> None:
+    """Until the daemon listens, the kernel names its starter, or systemd, for the socket."""
+    with socket.socket(socket.AF_UNIX) as listening, ExitStack() as processes:
+        listening.bind(str(here.socket))
+
+        def start(*command: str) -> subprocess.Popen[str]:
+            fds, pipe = [listening.fileno()], subprocess.PIPE
+            process = subprocess.Popen(command, env=here.process_env, pass_fds=fds, text=True, stdin=pipe, stdout=pipe)
+            return processes.enter_context(process)
+
+        fd = str(listening.fileno())
+        starter = start(sys.executable, "-c", AS_STARTERS_DO, fd)
+        assert starter.stdin is not None and starter.stdout is not None
+        assert starter.stdout.readline() == "listens\n"
+        stop = start(*FILEOPS, "status", "--stop", "--now")
+        assert starter.stdout.readline() == "connected\n"
+        assert starter.stdout.readline() == "connected again\n"
+        daemon = start(sys.executable, "-c", AS_SYSTEMD_DOES, fd, "600")
+        assert stop.wait(PATIENCE_S) == 0
+        assert daemon.wait(PATIENCE_S) == 0
+        assert starter.poll() is None
 
 
 def test_daemon_older_than_a_client_ends_with_its_last_connection(here: Place) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 from fileops.attach.address import Address, AttachRefused, find_address
 from fileops.attach.handshake import MAX_ANSWER_BYTES, DaemonAnswer, control_line
-from fileops.attach.starter import NotAttached, ask, attach, connect, is_served, listening_pid
+from fileops.attach.starter import ATTACH_S, NotAttached, ask, attach, connect, is_served, listening_pid
 
 _WHY_PRIVATE = {  # by the reason of a refusal
     "attach": "its version and the daemon's do not fit",
@@ -27,6 +27,7 @@ _WHY_PRIVATE = {  # by the reason of a refusal
 ANSWER_S = 2.0
 DETACH_S = 60.0  # long, for busy machines: a script needs the daemon
 TERMINATE_S = 5.0  # then the daemon is killed
+_PAUSE_S = 0.05
 FAILED = 1
 
 
@@ -147,7 +148,7 @@ def _record(address: Address) -> dict[str, Any]:
 
 def _stop_now(address: Address) -> int:
     """Terminate the daemon, or kill it if it does not end. Raises: NotAttached, AttachRefused."""
-    pid = _listener_of(address)
+    pid = _daemon_of(address)
     if pid is None:
         return 0
     with suppress(ProcessLookupError):
@@ -160,21 +161,27 @@ def _stop_now(address: Address) -> int:
     return 0
 
 
-def _listener_of(address: Address) -> int | None:
-    """Return the process that listens, or None.
+def _daemon_of(address: Address) -> int | None:
+    """Return the process of the daemon; None if no process listens. Waits for a daemon that starts.
 
-    The kernel knows it, even if the daemon hangs and cannot answer.
+    The kernel knows which process listens, even if the daemon hangs and cannot answer. But until a daemon runs, that is
+    its starter or systemd. So the record, which a daemon writes as soon as it listens, has to name the same process.
+    Raises: NotAttached, AttachRefused.
     """
-    connection = connect(address, ANSWER_S)
-    if connection is None:
-        return None
-    with connection:
-        if (pid := listening_pid(connection)) is not None:
+    deadline = time.monotonic() + ATTACH_S
+    while (connection := connect(address, ANSWER_S)) is not None:
+        with connection:
+            listening = listening_pid(connection)
+        pid = _record(address).get("pid")
+        if isinstance(pid, int) and listening in {pid, None}:
             return pid
-    pid = _record(address).get("pid")
-    if not isinstance(pid, int):
-        raise NotAttached(f"The process of the shared daemon is not known: {address.record} cannot be read.")
-    return pid
+        if time.monotonic() > deadline:
+            raise NotAttached(
+                f"A process listens at {address.socket}{f' ({listening})' if listening else ''}, but {address.record} "
+                "does not say that it is the shared daemon. Nothing was ended. If it is, end it by its number."
+            )
+        time.sleep(_PAUSE_S)
+    return None
 
 
 class Process:
@@ -203,7 +210,7 @@ class Process:
                 os.kill(self._pid, 0)
             except ProcessLookupError:
                 return True
-            time.sleep(0.05)
+            time.sleep(_PAUSE_S)
         return False
 
 
