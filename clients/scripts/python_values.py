@@ -56,7 +56,7 @@ def values(schema: Json) -> str:
         HEAD.format(title="What the daemon sends, as frozen values, which `msgspec.convert` makes of JSON."),
         "from __future__ import annotations\n",
         "from typing import TYPE_CHECKING, Any, ClassVar, Literal\n",
-        "from fileops_client._value import Value, value",
+        "from fileops_client._value import Value",
         "from fileops_client.author import Author",
         "from fileops_client.details import RebasedDetails\n",
         *_error_code(defs["ErrorCode"]),
@@ -139,7 +139,7 @@ def _without_null(shape: Json) -> Json:
 
 
 def _dataclass(name: str, of: Json, method: str | None) -> Iterator[str]:
-    yield f"\n\n@value\nclass {NAMES.get(name, name)}(Value):"
+    yield f"\n\nclass {NAMES.get(name, name)}(Value):"
     yield _docstring(of["description"]) + "\n"
     if method is not None:
         yield f'    METHOD: ClassVar[str] = "{method}"'

@@ -102,18 +102,25 @@ def _printing_command(options: "argparse.Namespace") -> Callable[[], int] | None
                 gc.disable()  # as below; the full screen lives longer
             from fileops.terminal import command as review_command
 
-            return lambda: review_command.main(options)
+            return lambda: _without_search(review_command.main, options)
         case "log" | "diff" | "undo" | "redo" | "blame" | "keep" | "changes":
             gc.disable()  # a command ends before its garbage is worth a search
             from fileops.terminal import record
 
-            return lambda: record.main(options)
+            return lambda: _without_search(record.main, options)
         case "schema":
             return lambda: _print_schema(as_openrpc=options.openrpc)
         case "status":
             return lambda: _control_daemon(options)
         case _:
             return None
+
+
+def _without_search(command: "Callable[[argparse.Namespace], int]", options: "argparse.Namespace") -> int:
+    """Run a command of the terminal. Python's last search for garbage, at the end of the process, finds nothing."""
+    status = command(options)
+    gc.freeze()
+    return status
 
 
 @contextmanager

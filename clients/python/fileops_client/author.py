@@ -1,13 +1,14 @@
 """Who wrote a change, as one value for people."""
 
+from __future__ import annotations
+
 from typing import Literal
 
-from fileops_client._value import Value, value
+from fileops_client._value import Value
 
 AuthorKind = Literal["session", "command", "person", "outside", "unsure"]
 
 
-@value
 class Author(Value):
     """Who wrote a change. label: for people. candidates: of `unsure`, the possible authors."""
 
@@ -15,4 +16,4 @@ class Author(Value):
     label: str
     session_id: str | None = None
     command_id: str | None = None
-    candidates: tuple["Author", ...] = ()
+    candidates: tuple[Author, ...] = ()

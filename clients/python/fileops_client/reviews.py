@@ -1,14 +1,15 @@
 """What a person decides about a review."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Literal
 
-from fileops_client._value import Value, value
+from fileops_client._value import Value
 
 Outcome = Literal["accept", "accept_always", "reject", "modify"]
 
 
-@value
 class DecidedFile(Value):
     """A decision about one file of a change set: these of its changes, this text, or all of it without both.
 

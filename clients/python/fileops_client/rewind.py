@@ -1,10 +1,11 @@
 """What a rewind did, as a value made from a result's details."""
 
-from fileops_client._value import Value, value
+from __future__ import annotations
+
+from fileops_client._value import Value
 from fileops_client.values import RewindConflict, RewoundFile, ToolError
 
 
-@value
 class Rewind(Value):
     """What a rewind did, or would do (`dry_run`), or why it did nothing (`error`). plan: the id of a preview.
 

@@ -1,15 +1,16 @@
 """The result of a tool, with what a model and its API need."""
 
+from __future__ import annotations
+
 from dataclasses import field
 from typing import Any, Literal
 
-from fileops_client._value import Value, value
+from fileops_client._value import Value
 from fileops_client.details import Details, Suggestion
 from fileops_client.formats import ResultFormat, result_for
 from fileops_client.values import Attachment, ErrorCode, ToolError, UiExtra
 
 
-@value
 class ToolResult(Value):
     """The result of a tool. `output` is exactly the text for the model.
 
@@ -35,7 +36,7 @@ class ToolResult(Value):
         return None if self.error is None else self.error.code
 
     @property
-    def suggestions(self) -> "list[Suggestion]":
+    def suggestions(self) -> list[Suggestion]:
         """What to send instead of the failed steps, best first; empty for a success."""
         return self.details.get("suggestions", [])
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from fileops_client._value import Value, value
+from fileops_client._value import Value
 from fileops_client.author import Author
 from fileops_client.details import RebasedDetails
 
@@ -66,7 +66,6 @@ else:
     _Code = str  # a newer daemon may have further codes, which must not fail the call
 
 
-@value
 class ApplyNotebookEditParams(Value):
     """Asks an editor to replace cells of a notebook."""
 
@@ -82,7 +81,6 @@ class ApplyNotebookEditParams(Value):
     """The last run first, so that indexes hold while the edits are made in order."""
 
 
-@value
 class ApprovalModeParams(Value):
     """A request, or a user's answer "always", changed the approval mode."""
 
@@ -93,7 +91,6 @@ class ApprovalModeParams(Value):
     """How often the user is asked about edits."""
 
 
-@value
 class ApprovalModeResult(Value):
     """The approval mode of a session."""
 
@@ -103,7 +100,6 @@ class ApprovalModeResult(Value):
     """How often the user is asked about edits."""
 
 
-@value
 class AskResult(Value):
     """How often people are asked about agents' edits in the client's folders, before anything is written."""
 
@@ -112,7 +108,6 @@ class AskResult(Value):
     """About each edit, about those of protected files, or never. Shell commands are not covered."""
 
 
-@value
 class AskingSession(Value):
     """A session of another connection to a shared daemon, whose edit is in question."""
 
@@ -124,7 +119,6 @@ class AskingSession(Value):
     """The name for people."""
 
 
-@value
 class Attachment(Value):
     """An image beside the text of a result, for models with vision."""
 
@@ -140,7 +134,6 @@ class Attachment(Value):
     """Height in pixels."""
 
 
-@value
 class BecameStale(Value):
     """A file that the session has read has changed."""
 
@@ -157,7 +150,6 @@ class BecameStale(Value):
     """When it was noticed, in seconds since the epoch."""
 
 
-@value
 class BeginCommandResult(Value):
     """The command that has begun."""
 
@@ -167,7 +159,6 @@ class BeginCommandResult(Value):
     """Whether its folders are watched, so that everything it changes is recorded."""
 
 
-@value
 class BeginTurnResult(Value):
     """The turn that has begun, or is open."""
 
@@ -175,7 +166,6 @@ class BeginTurnResult(Value):
     """The turn's own id."""
 
 
-@value
 class BlameResult(Value):
     """The authors of the current content, or of the unsaved document."""
 
@@ -183,7 +173,6 @@ class BlameResult(Value):
     """From top to bottom."""
 
 
-@value
 class BlamedLines(Value):
     """Lines of the current content, and the newest entry that changed a word of each."""
 
@@ -201,7 +190,6 @@ class BlamedLines(Value):
     """Of a notebook that is blamed by cells: the cell whose source has these lines."""
 
 
-@value
 class CallStats(Value):
     """The statistics of a session, or of all together."""
 
@@ -225,7 +213,6 @@ class CallStats(Value):
     """The errors among all calls."""
 
 
-@value
 class CellPlace(Value):
     """A change of a cell, for a list."""
 
@@ -239,7 +226,6 @@ class CellPlace(Value):
     """Its type after it."""
 
 
-@value
 class CellTexts(Value):
     """The sources of all cells, each below a line with its name. Lines of such texts can be compared."""
 
@@ -253,7 +239,6 @@ class CellTexts(Value):
     """Why the cells of a version cannot be shown; null if they can."""
 
 
-@value
 class CellUiExtra(Value):
     """How an edit changes one cell of a notebook."""
 
@@ -279,7 +264,6 @@ class CellUiExtra(Value):
     """Whether it has outputs from before the change of its source."""
 
 
-@value
 class ClosedReview(Value):
     """A review that this client no longer shows."""
 
@@ -293,7 +277,6 @@ class ClosedReview(Value):
     """Who decided; null if nobody did."""
 
 
-@value
 class Conflict(Value):
     """A file that has changed since the session read it. `last_*` are from the session's read."""
 
@@ -313,7 +296,6 @@ class Conflict(Value):
     """The change in size, in bytes; null if the file is gone."""
 
 
-@value
 class ConflictsResult(Value):
     """What has changed since a session read it."""
 
@@ -321,7 +303,6 @@ class ConflictsResult(Value):
     """In the order of first reading."""
 
 
-@value
 class DecideReviewResult(Value):
     """What became of a decision."""
 
@@ -339,7 +320,6 @@ class DecideReviewResult(Value):
     """Why nothing could be written."""
 
 
-@value
 class DecideReviewsResult(Value):
     """What became of a decision about several reviews."""
 
@@ -349,7 +329,6 @@ class DecideReviewsResult(Value):
     """The reviews that still wait, or had already been decided."""
 
 
-@value
 class DecidedBy(Value):
     """Who decided."""
 
@@ -361,7 +340,6 @@ class DecidedBy(Value):
     """The policy's rule."""
 
 
-@value
 class DecidedReview(Value):
     """A review to which the decision applied."""
 
@@ -371,7 +349,6 @@ class DecidedReview(Value):
     """Why nothing could be written."""
 
 
-@value
 class Description(Value):
     """A call in a few words."""
 
@@ -381,7 +358,6 @@ class Description(Value):
     """The call's file, if there is one."""
 
 
-@value
 class DiagnosticsParams(Value):
     """Asks which problems the editor shows in a document."""
 
@@ -395,7 +371,6 @@ class DiagnosticsParams(Value):
     """How many seconds the editor may wait for its language servers."""
 
 
-@value
 class DiagnosticsReport(Value):
     """How one or more edits of a session changed their files' problems. Sent as it is."""
 
@@ -419,7 +394,6 @@ class DiagnosticsReport(Value):
     """For `settled`: how many problems were resolved."""
 
 
-@value
 class DidChangeReviews(Value):
     """A change of the reviews that a client shows."""
 
@@ -430,7 +404,6 @@ class DidChangeReviews(Value):
     """Reviews that the client no longer shows."""
 
 
-@value
 class DidChangeUnkeptParams(Value):
     """A file's unkept changes may have changed: ask again."""
 
@@ -439,7 +412,6 @@ class DidChangeUnkeptParams(Value):
     """Canonical path; null for many files, or all."""
 
 
-@value
 class DidConflict(Value):
     """An edit was refused because the file had changed since it was read."""
 
@@ -458,7 +430,6 @@ class DidConflict(Value):
     """The change in size, in bytes."""
 
 
-@value
 class DidDiagnose(Value):
     """How edits changed their files' problems, known after the edits were answered."""
 
@@ -473,7 +444,6 @@ class DidDiagnose(Value):
     """The report."""
 
 
-@value
 class DidEdit(Value):
     """A session has edited a file."""
 
@@ -492,7 +462,6 @@ class DidEdit(Value):
     """Always `agent`."""
 
 
-@value
 class DidRead(Value):
     """A session has read a file."""
 
@@ -509,7 +478,6 @@ class DidRead(Value):
     """The file's modification time, in seconds since the epoch."""
 
 
-@value
 class DidRecordParams(Value):
     """Entries that were added, or whose author changed."""
 
@@ -520,7 +488,6 @@ class DidRecordParams(Value):
     """How many further entries are not listed."""
 
 
-@value
 class DidRecover(Value):
     """A change set that was undone because its daemon died during the commit."""
 
@@ -533,7 +500,6 @@ class DidRecover(Value):
     """Folders that are not there or cannot be written; their files are settled when they are used again."""
 
 
-@value
 class DiffRow(Value):
     """A row of a diff as it is shown."""
 
@@ -549,7 +515,6 @@ class DiffRow(Value):
     """Whether the file ends in this line, without a line feed."""
 
 
-@value
 class DiffView(Value):
     """A diff as it is shown."""
 
@@ -567,7 +532,6 @@ class DiffView(Value):
     """From top to bottom."""
 
 
-@value
 class EditStats(Value):
     """The applied edits. Shares are 0 if there are none."""
 
@@ -583,7 +547,6 @@ class EditStats(Value):
     """The share that was undone, from 0 to 1."""
 
 
-@value
 class EndedCommand(Value):
     """What a command changed."""
 
@@ -595,7 +558,6 @@ class EndedCommand(Value):
     """How many of the entries may still change their author."""
 
 
-@value
 class ErrorStats(Value):
     """Calls that ended in an error of any kind; a cancelled call does not count."""
 
@@ -605,7 +567,6 @@ class ErrorStats(Value):
     """The share of all calls, from 0 to 1; 0 without calls."""
 
 
-@value
 class ForgetResult(Value):
     """What became of a session's record of a file."""
 
@@ -613,7 +574,6 @@ class ForgetResult(Value):
     """Whether there was a record of the file."""
 
 
-@value
 class HistoryEntry(Value):
     """An applied edit."""
 
@@ -647,7 +607,6 @@ class HistoryEntry(Value):
     """For an edit of a notebook by cells: what each step did."""
 
 
-@value
 class HistoryResult(Value):
     """The applied edits."""
 
@@ -655,7 +614,6 @@ class HistoryResult(Value):
     """Newest first."""
 
 
-@value
 class Hunk(Value):
     """A hunk of a unified diff, sent as it is. A side of zero lines starts at the line before it."""
 
@@ -673,7 +631,6 @@ class Hunk(Value):
     """The lines, with context."""
 
 
-@value
 class HunkLine(Value):
     """A line of a hunk."""
 
@@ -685,7 +642,6 @@ class HunkLine(Value):
     """Whether the file ends in this line, without a line feed."""
 
 
-@value
 class Keep(Value):
     """What was kept."""
 
@@ -700,7 +656,6 @@ class Keep(Value):
     """
 
 
-@value
 class Latency(Value):
     """Durations in milliseconds, without the time that the user or the client's model took to answer."""
 
@@ -716,7 +671,6 @@ class Latency(Value):
     """The slowest."""
 
 
-@value
 class LeftReview(Value):
     """A review to which the decision did not apply."""
 
@@ -726,7 +680,6 @@ class LeftReview(Value):
     """Why the decision did not count."""
 
 
-@value
 class LineRange(Value):
     """A range of lines: 1-based, both ends included."""
 
@@ -736,7 +689,6 @@ class LineRange(Value):
     """The last line."""
 
 
-@value
 class LineStats(Value):
     """The lines of the applied edits."""
 
@@ -746,7 +698,6 @@ class LineStats(Value):
     """How many lines were removed."""
 
 
-@value
 class Location(Value):
     """A place that a call concerns."""
 
@@ -756,7 +707,6 @@ class Location(Value):
     """1-based line; null if unknown."""
 
 
-@value
 class Log(Value):
     """Entries of the record."""
 
@@ -766,7 +716,6 @@ class Log(Value):
     """Whether there are older ones."""
 
 
-@value
 class NEntriesResult(Value):
     """How much was changed in the record."""
 
@@ -774,7 +723,6 @@ class NEntriesResult(Value):
     """How many entries."""
 
 
-@value
 class NotCells(Value):
     """Why the cells of a notebook are not shown."""
 
@@ -786,7 +734,6 @@ class NotCells(Value):
     """A clause about it."""
 
 
-@value
 class NotebookCellsEdit(Value):
     """A run of cells to replace."""
 
@@ -798,7 +745,6 @@ class NotebookCellsEdit(Value):
     """The cells to show there."""
 
 
-@value
 class NotebookEditCell(Value):
     """A cell to show."""
 
@@ -814,7 +760,6 @@ class NotebookEditCell(Value):
     """The index of the cell that it is, before all edits; null for a new one."""
 
 
-@value
 class PreviousDecision(Value):
     """What a person had decided before the file changed. They have to decide again."""
 
@@ -831,7 +776,6 @@ class PreviousDecision(Value):
     """Lines of the current file that others have changed since."""
 
 
-@value
 class RebasedEntry(Value):
     """How many changes by others an edit was applied over."""
 
@@ -841,7 +785,6 @@ class RebasedEntry(Value):
     """How many changes."""
 
 
-@value
 class RecordEntry(Value):
     """One change of one file."""
 
@@ -899,7 +842,6 @@ class RecordEntry(Value):
     """There, for a notebook whose cells have the same sources, types and order: what differs."""
 
 
-@value
 class RecordItem(Value):
     """What has the id: exactly one of `entry`, `command`, `turn` and `rewind` is not null."""
 
@@ -919,7 +861,6 @@ class RecordItem(Value):
     """Whether there are more entries than these."""
 
 
-@value
 class RecordStatusResult(Value):
     """The recorded folders."""
 
@@ -927,7 +868,6 @@ class RecordStatusResult(Value):
     """The recorded folders; empty in a private daemon."""
 
 
-@value
 class RecordedChange(Value):
     """An entry, and what it changed."""
 
@@ -945,7 +885,6 @@ class RecordedChange(Value):
     """For a notebook whose cells have the same sources, types and order: what differs."""
 
 
-@value
 class RecordedCommand(Value):
     """A period in which a program of a session ran."""
 
@@ -963,7 +902,6 @@ class RecordedCommand(Value):
     """When it ended, in seconds since the epoch; null while it is open."""
 
 
-@value
 class RecordedFolder(Value):
     """A folder whose changes are recorded, and how far the recording is."""
 
@@ -987,7 +925,6 @@ class RecordedFolder(Value):
     """When the recording began, in seconds since the epoch; what is older than 30 days is removed. Null: just now."""
 
 
-@value
 class RecordedRead(Value):
     """Whether a file counts as read."""
 
@@ -1001,7 +938,6 @@ class RecordedRead(Value):
     """Modification time, in seconds since the epoch; null after a failure."""
 
 
-@value
 class RecordedRewind(Value):
     """A completed rewind."""
 
@@ -1013,7 +949,6 @@ class RecordedRewind(Value):
     """Who requested it."""
 
 
-@value
 class RecoveredFile(Value):
     """A file of a change set that was undone."""
 
@@ -1025,7 +960,6 @@ class RecoveredFile(Value):
     """Where the old content is kept, if the file was left."""
 
 
-@value
 class ReportedProblem(Value):
     """A problem in the form in which it is sent."""
 
@@ -1049,7 +983,6 @@ class ReportedProblem(Value):
     """The text, of at most 2,000 characters."""
 
 
-@value
 class Review(Value):
     """A question about one edit or one change set.
 
@@ -1099,7 +1032,6 @@ class Review(Value):
     """How many views show it."""
 
 
-@value
 class ReviewByCells(Value):
     """An edit of a notebook as texts of its cells, for people. A person's `text` may have this form, too."""
 
@@ -1113,7 +1045,6 @@ class ReviewByCells(Value):
     """The text of the previous decision in this form; null if there is none."""
 
 
-@value
 class ReviewChange(Value):
     """A run of changed lines that can be decided on its own."""
 
@@ -1133,7 +1064,6 @@ class ReviewChange(Value):
     """For an edit of a notebook: the cell that it changes; null if it changes several, and for other files."""
 
 
-@value
 class ReviewFile(Value):
     """A file of a change set, with the keys of a single edit's review."""
 
@@ -1163,7 +1093,6 @@ class ReviewFile(Value):
     """For an edit of a notebook: texts of its cells, to be shown instead of the whole texts; absent if those are."""
 
 
-@value
 class ReviewsResult(Value):
     """The reviews that wait."""
 
@@ -1171,7 +1100,6 @@ class ReviewsResult(Value):
     """In the order in which they were asked."""
 
 
-@value
 class RewindConflict(Value):
     """Entries of one file that are left, at least in part."""
 
@@ -1189,7 +1117,6 @@ class RewindConflict(Value):
     """For a refused file: what is wrong with it."""
 
 
-@value
 class RewoundFile(Value):
     """What a rewind did to one file."""
 
@@ -1209,7 +1136,6 @@ class RewoundFile(Value):
     """The change."""
 
 
-@value
 class SaveDocumentParams(Value):
     """Asks the editor to save a document, if its user wants that."""
 
@@ -1219,7 +1145,6 @@ class SaveDocumentParams(Value):
     """The version that the daemon knows."""
 
 
-@value
 class Session(Value):
     """A session of a shared daemon, of this connection or another."""
 
@@ -1245,7 +1170,6 @@ class Session(Value):
     """Whether one of its folders contains one of this client's, or is in one, so that it is of this project."""
 
 
-@value
 class SessionFile(Value):
     """What a session has done to one file."""
 
@@ -1269,7 +1193,6 @@ class SessionFile(Value):
     """The last refused edit, in seconds since the epoch; null if never."""
 
 
-@value
 class SessionFilesResult(Value):
     """What a session has read and edited."""
 
@@ -1277,7 +1200,6 @@ class SessionFilesResult(Value):
     """Most important first."""
 
 
-@value
 class SessionsResult(Value):
     """The sessions of a shared daemon."""
 
@@ -1286,7 +1208,6 @@ class SessionsResult(Value):
     """In the order of first use."""
 
 
-@value
 class Stats(Value):
     """How many lines a change adds and removes."""
 
@@ -1296,7 +1217,6 @@ class Stats(Value):
     """How many lines were removed."""
 
 
-@value
 class ToolDefinition(Value):
     """A tool for a model."""
 
@@ -1318,7 +1238,6 @@ class ToolDefinition(Value):
     """`file`, `pencil` or `terminal`."""
 
 
-@value
 class ToolError(Value):
     """Why a tool failed."""
 
@@ -1328,7 +1247,6 @@ class ToolError(Value):
     """The message for people, in one sentence."""
 
 
-@value
 class ToolsResult(Value):
     """The tools for a model."""
 
@@ -1338,7 +1256,6 @@ class ToolsResult(Value):
     """Lines for the system prompt that belong to no single tool."""
 
 
-@value
 class TrackedFile(Value):
     """A file that a session has read."""
 
@@ -1356,7 +1273,6 @@ class TrackedFile(Value):
     """Size in bytes, as it was read."""
 
 
-@value
 class TrackedResult(Value):
     """What a session has read."""
 
@@ -1364,7 +1280,6 @@ class TrackedResult(Value):
     """In the order of first reading."""
 
 
-@value
 class Turn(Value):
     """A session's work between two prompts of its user, and how many entries of the record it has."""
 
@@ -1388,7 +1303,6 @@ class Turn(Value):
     """How many entries are no longer in force."""
 
 
-@value
 class TurnsResult(Value):
     """The turns that the client may know of."""
 
@@ -1396,7 +1310,6 @@ class TurnsResult(Value):
     """Newest first."""
 
 
-@value
 class UiExtra(Value):
     """A change in the form that a client shows."""
 
@@ -1420,7 +1333,6 @@ class UiExtra(Value):
     """For an edit of a notebook: its changes by cells, in order."""
 
 
-@value
 class UndoneKeep(Value):
     """What is no longer kept."""
 
@@ -1430,7 +1342,6 @@ class UndoneKeep(Value):
     """How many single changes are no longer kept."""
 
 
-@value
 class UndonePlace(Value):
     """A place where a person has undone what an agent wrote. It is listed until the session's next turn."""
 
@@ -1454,7 +1365,6 @@ class UndonePlace(Value):
     """When they were undone, in seconds since the epoch."""
 
 
-@value
 class Unkept(Value):
     """The changes that nobody has accepted yet, by file and by author."""
 
@@ -1477,7 +1387,6 @@ class Unkept(Value):
     """
 
 
-@value
 class UnkeptChange(Value):
     """A place that unkept entries have changed. Lines are 1-based, in the current content."""
 
@@ -1511,7 +1420,6 @@ class UnkeptChange(Value):
     """The time of the newest entry, in seconds since the epoch."""
 
 
-@value
 class UnkeptFile(Value):
     """A file with unkept changes, or with changes that were undone a moment ago."""
 
@@ -1535,7 +1443,6 @@ class UnkeptFile(Value):
     """From top to bottom."""
 
 
-@value
 class UnkeptOfFile(Value):
     """The changes of one turn in one file."""
 
@@ -1551,7 +1458,6 @@ class UnkeptOfFile(Value):
     """Ids of the changes, to keep or undo them."""
 
 
-@value
 class UnkeptSession(Value):
     """The changes of one session."""
 
@@ -1571,7 +1477,6 @@ class UnkeptSession(Value):
     """Newest first."""
 
 
-@value
 class UnkeptTurn(Value):
     """The changes of one turn."""
 
@@ -1593,7 +1498,6 @@ class UnkeptTurn(Value):
     """In the order of their paths."""
 
 
-@value
 class View(Value):
     """A call and its result in the form that a client shows."""
 
@@ -1613,7 +1517,6 @@ class View(Value):
     """A line about the result as a whole, or empty."""
 
 
-@value
 class ViewLine(Value):
     """A line of a view."""
 
@@ -1623,7 +1526,6 @@ class ViewLine(Value):
     """The text without its line end."""
 
 
-@value
 class WatcherHealth(Value):
     """Whether changes of files are noticed at once, or only by sweeps."""
 

@@ -4,7 +4,8 @@ Groups are sorted by their newest entries, and so are the entries within a group
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct
 
 from fileops.terminal.head_moves import HeadMove
 from fileops_client.author import Author
@@ -14,8 +15,7 @@ TOGETHER_S = 600.0  # between two changes by one author outside any known turn
 BY_GIT_S = 2.0  # between files that git wrote together, or a file and its log entry, whose times are whole seconds
 
 
-@dataclass(kw_only=True)
-class Group:
+class Group(Struct, kw_only=True):
     """turn_id, or rewind_id of a person's rewind: that of all its entries. move: of HEAD, when git wrote the files.
 
     is_cut: older entries of the group are missing here. undone: the listed entries that this group undid.
@@ -25,8 +25,8 @@ class Group:
     rewind_id: str | None = None
     move: HeadMove | None = None
     is_cut: bool = False
-    entries: list[RecordEntry] = field(default_factory=list["RecordEntry"])
-    undone: list[RecordEntry] = field(default_factory=list["RecordEntry"])
+    entries: list[RecordEntry] = []
+    undone: list[RecordEntry] = []
 
     @property
     def is_redo(self) -> bool:
@@ -38,8 +38,7 @@ class Group:
         return self.turn_id is None and self.rewind_id is None and self.move is None
 
 
-@dataclass(frozen=True, kw_only=True)
-class GroupedFile:
+class GroupedFile(Struct, frozen=True, kw_only=True):
     """The entries of one file in a group, newest first. moved_from: the file's name before the group renamed it."""
 
     path: str

@@ -412,7 +412,7 @@ def _print_diff(options: argparse.Namespace, preview: Rewind | None, otherwise: 
         answer["truncated"] = True
     lines: list[Line] = []
     for file in shown_files(files):
-        reverse = replace(file, diff=reverse_diff(file.diff), cells=reverse_cells(file.cells))
+        reverse = msgspec.structs.replace(file, diff=reverse_diff(file.diff), cells=reverse_cells(file.cells))
         lines += _changes_of(reverse, width_for_person())
     lines += unshown_lines(conflicts, os.getcwd())
     return _print(options, answer, lines, otherwise)

@@ -1,8 +1,9 @@
 """Renames in the files of a rewind, which has a removed and a created file for each. Pure."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from difflib import SequenceMatcher, unified_diff
+
+from msgspec import Struct
 
 from fileops_client.values import CellUiExtra, RewoundFile
 
@@ -10,8 +11,7 @@ LEAST_SIMILAR = 0.5  # of the lines, as for git diff
 MAX_COMPARED = 400  # pairs of files that are not equal
 
 
-@dataclass(frozen=True, kw_only=True)
-class ShownFile:
+class ShownFile(Struct, frozen=True, kw_only=True):
     """A file as people see it. moved_from: its other name. diff: unified, without the lines of a rename alone.
 
     cells: of a notebook, its changes by cells, which are shown instead.

@@ -63,6 +63,18 @@ def test_values_of_another_class_are_not_equal() -> None:
     assert values.BeginTurnResult(turn_id="t") != Other("t")
 
 
+def test_a_class_is_described_when_its_fields_are_first_asked_for() -> None:
+    """A command at the terminal uses few of the hundred classes, and would wait for all of them."""
+    code = """if True:
+        from fileops_client.values import Turn, Unkept
+        print([name for name in ("__dataclass_fields__", "__dataclass_params__") if name in vars(Turn)])
+        import dataclasses
+        print(len(dataclasses.fields(Turn)) > 0, *("__dataclass_fields__" in vars(kind) for kind in (Turn, Unkept)))
+    """
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["[]", "True True False"]
+
+
 def test_a_module_of_the_package_loads_neither_asyncio_nor_the_client() -> None:
     """The commands at the terminal start in half the time because of this."""
     code = "import sys, fileops_client.requests.record; print([name for name in sys.modules])"
