@@ -27,14 +27,13 @@ changes.
 import asyncio
 import contextlib
 import logging
-import math
 import os
 import select
 import sqlite3
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import Future
 from typing import NamedTuple, Protocol, TypeVar
 
@@ -55,7 +54,6 @@ from fileops.model.record import (
     BySession,
     CommandRecord,
     Entry,
-    FaultKind,
     Found,
     GapKind,
     KeptEdit,
@@ -76,6 +74,8 @@ from fileops.record.disk_thread import FolderDisks, FolderHangs
 from fileops.record.entries import EntryWriter, Observed
 from fileops.record.folder import Edge, GitFacts, ask_git, in_steps
 from fileops.record.folder import FolderRecording as Folder
+from fileops.record.folder_clients import FolderClients, WatchedFolders
+from fileops.record.folder_faults import FolderFaults
 from fileops.record.git_contents import GitContents
 from fileops.record.git_process import GitFailed
 from fileops.record.known import has_stamp, inode_at, is_result, is_unchanged, known_of, known_of_snapshot, stamp_of
@@ -102,14 +102,12 @@ _STORED_AT_ONCE = 500  # files of which is stored what is known, in one transact
 MAX_FOLDERS = 200
 FRESH_S = 60.0  # in which a program that saves by itself may write a text that it read before an agent's edit
 MAX_FRESH = 100
-_MAX_NESTED = 20  # repositories in one folder
 _SETTLED_WITHIN_S = 5.0  # a recorder busy for longer is not waited for
 WRITTEN_WITHIN_S = 60.0  # but before an undo: a command may have written ten thousand files
 _DRAINED_WITHIN_S = 1.0  # the same if it waits for a disk: see drain
 _BUSY_WITHIN_S = 5.0  # the same if it reads what a command wrote
 _COMPARED_WITHIN_S = 0.5  # for comparing folders whose events are incomplete
 _STAMPED_WITHIN_S = 0.1  # for comparing the stamps of a folder's files: about 50,000
-_WATCHED_WITHIN_S = 2.0  # how long a command waits for its folder's watches
 _READ_BYTES = 64 << 20  # waiting to be written, before reading pauses
 _MAX_COPIES = 64  # waiting to be written, before copying pauses
 _MAX_MERGED = 200  # files that git writes at once, of which it is asked for the parents
@@ -169,16 +167,6 @@ class _Touch(Struct):
     is_beside_git: bool = False
 
 
-class _Fault(Struct):
-    """A folder whose recording ended by a fault. starter: thread of the last retry. is_told: the user was warned."""
-
-    kind: FaultKind
-    n_faults: int = 0
-    retry_at: float = math.inf
-    starter: threading.Thread | None = None
-    is_told: bool = False
-
-
 class Recorder:
     """See the module. Start the thread with `start`. Any thread may call any method."""
 
@@ -231,14 +219,9 @@ class Recorder:
         self._lock = threading.Lock()
         self._messages: deque[Callable[[], None]] = deque()
         self._committing: dict[str, int] = {}  # guarded by _lock: the daemon's commits in progress
-        self._clients: dict[str, set[str]] = {}  # guarded by _lock: the clients of each folder
-        self._left_at: dict[str, float] = {}  # guarded by _lock: monotonic
-        self._refused: dict[str, set[str]] = {}  # guarded by _lock: the clients of folders beyond the limit
-        self._nested: dict[str, set[str]] = {}  # guarded by _lock: the repositories in each folder
-        self._expected: dict[object, str] = {}  # guarded by _lock: folders soon to be recorded
-        self._watched: frozenset[str] = frozenset()  # roots whose watches are set up; replaced by the thread
-        self._on_watched: list[Callable[[], None]] = []  # guarded by _lock: called when either of these changes
-        self._open_stream, self._kept_s, self._fault_pause_s = open_stream, kept_s, fault_pause_s
+        self._clients = FolderClients(max_folders, kept_s)
+        self._watched = WatchedFolders()
+        self._open_stream = open_stream
         self._max_folders = max_folders
         self._written_within_s = written_within_s
         self._wake_fd, self._waker_fd = os.pipe()  # not inherited by child processes
@@ -252,7 +235,7 @@ class Recorder:
         self._stream: EventStream | None = None
         self._read_edge = Edge(0, self._now())  # everything written before this edge has been read
         self._folders: dict[str, Folder] = {}
-        self._faults: dict[str, _Fault] = {}  # by folder
+        self._faults = FolderFaults(fault_pause_s, warn, now)
         self._becoming: set[str] = set()  # folders in which a `.git` has appeared
         self._staging = StagingWatch()
         self._disks = FolderDisks(answers_within_s, lambda root: self._send(lambda: self._retry(root)))
@@ -328,103 +311,40 @@ class Recorder:
         root = choose_root(folder)
         if root is None or self._open_stream is None:
             return
-        with self._lock:
-            is_known = root in self._clients
-            is_refused = not is_known and len(self._clients) >= self._max_folders
-            is_first = is_refused and root not in self._refused
-            if is_refused:
-                self._refused.setdefault(root, set()).add(client)
-            else:
-                self._join(root, client)
-        if is_first:
+        joined = self._clients.join(root, client)
+        if joined == "refused":
             self._warn(
                 f"Changes in {root} are not recorded, because {self._max_folders} folders are recorded already, which "
                 "is the most. They are recorded once another folder has had no client for a while.",
                 root,
             )
-        elif not is_known and not is_refused:
+        elif joined == "new":
             self._begin_in_thread(root)
-
-    def _join(self, root: str, client: str) -> None:
-        """The caller holds the lock."""
-        for joined in (root, *self._nested.get(root, ())):
-            self._clients.setdefault(joined, set()).add(client)
-            self._left_at.pop(joined, None)
 
     def expect(self, folder: str) -> Callable[[], None]:
         """Announce that a folder will be recorded, so that commands in it wait.
 
         Returns a function to call after `record`.
         """
-        token = object()
-        with self._lock:
-            self._expected[token] = folder
-
-        def on_arrival() -> None:
-            with self._lock:
-                self._expected.pop(token, None)
-            self._tell_watched()
-
-        return on_arrival
+        return self._watched.expect(folder)
 
     async def until_watched(self, roots: Sequence[str]) -> bool:
         """Wait for a short time until those of these folders that will be recorded are watched. False if some are not.
 
         A change before that is recorded without the content before it, and with an unsure author.
         """
-        loop = asyncio.get_running_loop()
-        changed = asyncio.Event()
+        return await self._watched.wait(roots, self._awaited)
 
-        def tell_loop() -> None:
-            with contextlib.suppress(RuntimeError):  # the loop is closed
-                loop.call_soon_threadsafe(changed.set)
-
-        with self._lock:
-            self._on_watched.append(tell_loop)
-        try:
-            async with asyncio.timeout(_WATCHED_WITHIN_S):
-                while self._is_awaited(roots):
-                    await changed.wait()
-                    changed.clear()
-        except TimeoutError:
-            return False
-        finally:
-            with self._lock:
-                self._on_watched.remove(tell_loop)
-        return all(any(is_inside(watched, root) for watched in self._watched) for root in roots)
+    def _awaited(self) -> Collection[str] | None:
+        return None if self._is_closed else self._clients.roots - self._faults.roots
 
     def is_watched(self, path: str) -> bool:
         """Return whether the changes of a canonical path are observed."""
-        return any(is_inside(root, path) for root in self._watched)
-
-    def _is_awaited(self, roots: Sequence[str]) -> bool:
-        with self._lock:
-            roots_awaited = self._clients.keys() - self._watched - self._faults.keys()
-            awaited = () if self._is_closed else (*self._expected.values(), *roots_awaited)
-        return any(is_inside(root, folder) or is_inside(folder, root) for root in roots for folder in awaited)
-
-    def _set_watched(self, root: str, *, is_watched: bool) -> None:
-        self._watched = self._watched | {root} if is_watched else self._watched - {root}
-        self._tell_watched()
-
-    def _tell_watched(self) -> None:
-        with self._lock:
-            waiting = tuple(self._on_watched)
-        for tell in waiting:
-            tell()
+        return self._watched.contains(path)
 
     def leave(self, client: str) -> None:
         """Remove a client. A folder without clients stays recorded for another kept_s."""
-        with self._lock:
-            for root, clients in self._clients.items():
-                if client in clients:
-                    clients.discard(client)
-                    if not clients:
-                        self._left_at[root] = time.monotonic()
-            for root, clients in tuple(self._refused.items()):
-                clients.discard(client)
-                if not clients:
-                    del self._refused[root]
+        self._clients.leave(client)
 
     def _keep_command(self, command: CommandRecord) -> None:
         self._send(lambda: self._writes.put(None, lambda: self.store.put_command(command)))
@@ -453,8 +373,7 @@ class Recorder:
             self._end_commit(part.before.path, part if commit.has_changed or commit.is_undo else None)
 
     def _end_commit(self, path: str, edit: Commit | None) -> None:
-        with self._lock:
-            is_watched = self._open_stream is not None and any(is_inside(root, path) for root in self._clients)
+        is_watched = self._open_stream is not None and any(is_inside(root, path) for root in self._clients.roots)
         # The commit's watch event wakes the thread later, so it does not delay the edit.
         self._send(lambda: self._note_commit(path, edit), is_urgent=not is_watched)
 
@@ -847,10 +766,9 @@ class Recorder:
     # --- folders -----------------------------------------------------------------------------------------------
 
     def _begin(self, root: str, facts: GitFacts | None) -> None:
-        with self._lock:
-            has_clients = root in self._clients
+        has_clients = root in self._clients.roots
         if not has_clients:
-            self._faults.pop(root, None)
+            self._faults.drop(root)
         before = self._folders.get(root)
         if not has_clients or (before is not None and (facts is None or before.repository is not None)):
             return
@@ -882,13 +800,13 @@ class Recorder:
             for path in {*self._ahead.list_unfinished(folder.root)}.difference(changed):
                 self._writes.put(folder.root, lambda path=path: self._claim_left(path))
         # What is known is stored only now, because commands wait for the watches, and not for the store.
-        self._set_watched(folder.root, is_watched=True)
+        self._watched.put(folder.root, is_watched=True)
         for at in range(0, len(fresh), _STORED_AT_ONCE):
             paths = fresh[at : at + _STORED_AT_ONCE]
             self._writes.put(folder.root, lambda paths=paths: self._store_known(folder, paths))
         # Not earlier: if a start is cut short, files that are not known need not be new at the next one.
         self._writes.put(folder.root, lambda: self.store.begin_folder(folder.root, began))
-        self._tell_recorded_again(folder.root)
+        self._faults.note_recorded(folder.root)
         log.debug("%s: %d files are known after %.1f s", folder.root, len(folder.files), self._now() - started)
         yield from self._copy_files(folder)
 
@@ -899,33 +817,16 @@ class Recorder:
 
     def _record_nested(self, folder: Folder, nested: str) -> None:
         """Record a repository in a recorded folder (a submodule, a work tree) as well, for the same clients."""
-        with self._lock:
-            known = self._nested.setdefault(folder.root, set())
-            if nested in known:
-                return
-            if len(known) >= _MAX_NESTED or len(self._clients) >= self._max_folders:
-                folder.limits.add("nested")
-                return
-            known.add(nested)
-            is_new = nested not in self._clients
-            self._clients.setdefault(nested, set()).update(self._clients.get(folder.root, ()))
-        if is_new:
+        joined = self._clients.join_nested(folder.root, nested)
+        if joined == "refused":
+            folder.limits.add("nested")
+        elif joined == "new":
             self._begin_apart(nested)
 
     def _end_left_folders(self) -> None:
-        with self._lock:
-            now = time.monotonic()
-            ended = [root for root, left_at in self._left_at.items() if now - left_at >= self._kept_s]
-            for root in ended:
-                del self._left_at[root], self._clients[root]
-                self._nested.pop(root, None)
-            n_free = max(self._max_folders - len(self._clients), 0)
-            admitted = tuple(self._refused)[:n_free]
-            for root in admitted:
-                for client in self._refused.pop(root):
-                    self._join(root, client)
+        ended, admitted = self._clients.end_left()
         for root in ended:
-            self._faults.pop(root, None)
+            self._faults.drop(root)
             if self._drop(root):
                 self._guard(None, lambda root=root: self._unwatch(root))
         for root in admitted:
@@ -938,7 +839,7 @@ class Recorder:
             steps.pop(root, None)
         if self._folders.pop(root, None) is None:
             return False
-        self._set_watched(root, is_watched=False)
+        self._watched.put(root, is_watched=False)
         for touched in (self._touched, self._unread):
             for path in [path for path in touched if self._folder_of(path) is None]:
                 del touched[path]
@@ -956,21 +857,17 @@ class Recorder:
                 self._comparisons[folder.root] = self._compare_files(folder)
 
     def _end_by_fault(self, root: str) -> None:
-        fault = self._note_fault(root, "fault")
-        fault.retry_at = self._now() + self._fault_pause_s * fault.n_faults
+        self._faults.add(root)  # first, because whoever waits for its watches is told by the next step
         if self._drop(root):
             self._guard(None, lambda: self._unwatch(root))
-        self._tell_fault(root, fault, "a fault ended it; see the daemon's log. It is tried again")
 
     def _end_by_hang(self, hang: FolderHangs) -> None:
         """End the recording of a folder until its disk answers."""
         if hang.is_known:
             return
         root = hang.root
-        fault = self._note_fault(root, "hangs")
-        fault.retry_at = math.inf  # see _retry
+        self._faults.add_hang(root)
         self._drop(root)
-        self._tell_fault(root, fault, "its disk does not answer. They are recorded again once it does")
 
     def _retry(self, root: str) -> None:
         """Retry a folder whose disk answers again.
@@ -980,33 +877,10 @@ class Recorder:
         self._disks.note_answer(root)
         if root not in self._folders:
             self._unwatch(root)
-        fault = self._faults.get(root)
-        if fault is not None:
-            fault.retry_at = self._now() + self._fault_pause_s * (fault.n_faults - 1)
-
-    def _note_fault(self, root: str, kind: FaultKind) -> _Fault:
-        fault = self._faults.setdefault(root, _Fault(kind))
-        fault.kind = kind
-        fault.n_faults += 1
-        return fault
-
-    def _tell_fault(self, root: str, fault: _Fault, reason: str) -> None:
-        if not fault.is_told:
-            fault.is_told = True
-            self._warn(
-                f"Changes in {root} are not recorded at present: {reason}, and all other folders are recorded.", root
-            )
-
-    def _tell_recorded_again(self, root: str) -> None:
-        fault = self._faults.get(root)
-        if fault is not None and fault.is_told:
-            fault.is_told = False
-            self._warn(f"Changes in {root} are recorded again.", root)
+        self._faults.note_answer(root)
 
     def _list_failed(self) -> list[RecordedFolder]:
-        with self._lock:
-            refused = tuple(self._refused)
-        off = [(root, fault.kind) for root, fault in self._faults.items() if root not in self._folders]
+        refused = [(root, "folders") for root in self._clients.refused]
         return [
             RecordedFolder(
                 root=root,
@@ -1019,15 +893,8 @@ class Recorder:
                 n_bytes=self.store.n_bytes,
                 since=self.store.recording_start(root),
             )
-            for root, reason in (*off, *((root, "folders") for root in refused))
+            for root, reason in (*self._faults.list_off(self._folders), *refused)
         ]
-
-    def _retry_faults(self) -> None:
-        for root, fault in self._faults.items():
-            is_starting = fault.starter is not None and fault.starter.is_alive()
-            if root not in self._folders and not is_starting and self._now() >= fault.retry_at:
-                fault.retry_at = self._now() + self._fault_pause_s * fault.n_faults
-                fault.starter = self._begin_apart(root)
 
     def _begin_apart(self, root: str) -> threading.Thread:
         """Begin to record a folder from another thread, because git may wait for a disk and this thread must not."""
@@ -1048,7 +915,7 @@ class Recorder:
         if now - self._looked_at < _INDEX_EVERY_S:
             return
         self._looked_at = now
-        self._retry_faults()
+        self._faults.retry(self._folders, self._begin_apart)
         if self._stream is None or not self._stream.is_alive():
             self._open_events()
         for path in tuple(self._becoming):
