@@ -11,7 +11,7 @@ import pytest
 
 from fileops.attach import handshake
 from fileops.attach.mcp_pump import LOST_TEXT
-from support.daemon_process import Place, attached
+from support.daemon_process import Place, attached, suspend
 from support.mcp_client import McpClient, mcp_client, modern_meta, texts_of
 
 
@@ -29,7 +29,7 @@ def lose_daemon(here: Place) -> None:
 
 def stop_daemon(here: Place) -> None:
     """A daemon that is stopped takes calls and answers none."""
-    os.kill(here.daemons()[0], signal.SIGSTOP)
+    suspend(here.daemons()[0])
 
 
 def test_agent_reads_and_edits_unsaved_text_of_an_editor(here: Place, file: Path) -> None:

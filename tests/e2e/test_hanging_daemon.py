@@ -14,7 +14,7 @@ from fileops.attach import starter
 from fileops.attach.address import find_address
 from fileops.attach.handshake import control_line
 from fileops.mcp.texts import instructions
-from support.daemon_process import Place, attached
+from support.daemon_process import Place, attached, suspend
 from support.mcp_client import mcp_client
 from support.patience import wait_until
 
@@ -56,7 +56,7 @@ def file(tmp_path: Path) -> Path:
 def stop(here: Place) -> int:
     """A daemon that is stopped accepts no connection and answers nothing."""
     (pid,) = here.daemons()
-    os.kill(pid, signal.SIGSTOP)
+    suspend(pid)
     return pid
 
 

@@ -19,7 +19,7 @@ from fileops.attach.handshake import control_line
 from fileops.attach.hook import EDITS, READS
 from fileops_client.sync import FileOpsClient
 from support import scripted_language_server
-from support.daemon_process import FILEOPS, Place
+from support.daemon_process import FILEOPS, Place, suspend
 from support.mcp_client import McpClient, mcp_client, modern_meta, texts_of
 from support.patience import PATIENCE_S, wait_until
 from support.payloads import all_payloads
@@ -219,7 +219,7 @@ def test_hook_without_a_daemon_prints_nothing_and_starts_none(here: Place) -> No
 def test_hook_of_a_hung_daemon_prints_nothing_and_the_next_hook_reports(here: Place, file: Path) -> None:
     (daemon,) = here.daemons()
     file.write_text("one\n2\n")
-    os.kill(daemon, signal.SIGSTOP)
+    suspend(daemon)
     try:
         assert hook(here, BASH) is None
     finally:
@@ -232,7 +232,7 @@ def test_hook_that_has_given_up_takes_no_report(here: Place, file: Path) -> None
     """This process asks as a hook does, and closes the connection before the daemon can answer."""
     (daemon,) = here.daemons()
     file.write_text("one\n2\n")
-    os.kill(daemon, signal.SIGSTOP)
+    suspend(daemon)
     try:
         with socket.socket(socket.AF_UNIX) as connection:
             connection.connect(str(here.socket))
@@ -435,7 +435,7 @@ def test_hung_daemon_lets_the_host_go_on(here: Place, file: Path) -> None:
     event = {**OWN, "session_id": "c9", "cwd": str(file.parent), "hook_event_name": "PreToolUse", **about}
     here.start()
     (daemon,) = here.daemons()
-    os.kill(daemon, signal.SIGSTOP)
+    suspend(daemon)
     try:
         assert companion_hook(here, event) is None
     finally:

@@ -20,7 +20,7 @@ from fileops.attach import handshake
 from fileops.daemon.peer import peer_of, refusal_of
 from support import scripted_language_server
 from support.children import NOBODY, as_root, in_child
-from support.daemon_process import FILEOPS, Place, attached
+from support.daemon_process import FILEOPS, Place, attached, suspend
 from support.patience import PATIENCE_S, wait_until
 from support.rawclient import RawClient, has_ended
 
@@ -391,7 +391,7 @@ def test_stop_now_ends_the_sessions_and_their_pumps(here: Place) -> None:
 
 
 def test_daemon_that_hangs_is_reported_by_status_and_killed_by_stop_now(here: Place) -> None:
-    os.kill(pid := here.start(), signal.SIGSTOP)
+    suspend(pid := here.start())
     described = here.run("status", "--json")
     assert described.returncode == 1
     assert json.loads(described.stdout)["pid"] == pid

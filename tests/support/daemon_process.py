@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -16,7 +17,7 @@ from typing import Any
 import pytest
 
 from support.ending import end_daemon
-from support.patience import PATIENCE_S
+from support.patience import PATIENCE_S, wait_until
 from support.rawclient import RawClient
 
 FILEOPS = (sys.executable, "-m", "fileops")
@@ -102,6 +103,20 @@ def place() -> Generator[Place]:
             for pid in made.daemons():
                 end_daemon(pid, partial(_has_ended, pid))
                 made.wait_for_end(pid)
+
+
+def suspend(pid: int) -> None:
+    """Stop a process, and wait until all its threads have stopped: they may run for a moment after the signal."""
+    os.kill(pid, signal.SIGSTOP)
+    wait_until(lambda: _is_suspended(pid))
+
+
+def _is_suspended(pid: int) -> bool:
+    try:
+        states = [path.read_text().rpartition(")")[2][1] for path in Path(f"/proc/{pid}/task").glob("*/stat")]
+    except FileNotFoundError:  # a thread has just ended
+        return False
+    return set(states) == {"T"}
 
 
 def _has_ended(pid: int, timeout_s: float) -> bool:
