@@ -113,7 +113,7 @@ def list_folder(folder: str) -> "list[os.DirEntry[str]]":
 
 def to_stored_ns(time_ns: int) -> int:
     """Return a file time as the record stores it."""
-    return min(max(time_ns, -_MAX_NS), _MAX_NS)
+    return time_ns if -_MAX_NS <= time_ns <= _MAX_NS else _MAX_NS if time_ns > 0 else -_MAX_NS
 
 
 def _content_of(fd: int, path: str, root: str, n_bytes: int, text_of: TextOf) -> tuple[ContentKind, bytes | None]:

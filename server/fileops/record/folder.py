@@ -20,6 +20,7 @@ from typing import NamedTuple, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
+from fileops.core.roots import folder_of
 from fileops.model.internal_errors import WatchError
 from fileops.model.record import ContentKind, Found, Known
 from fileops.ports import EventStream
@@ -492,8 +493,8 @@ def _folders_of(paths: Iterable[str], root: str) -> frozenset[str]:
     """All folders that contain one of the paths, up to the root."""
     folders = {root}
     for path in paths:
-        folder = os.path.dirname(path)
+        folder = folder_of(path)
         while folder not in folders:
             folders.add(folder)
-            folder = os.path.dirname(folder)
+            folder = folder_of(folder)
     return frozenset(folders)

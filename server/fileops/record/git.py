@@ -407,13 +407,12 @@ def _parse_index(data: bytes, n_oid_bytes: int, mtime_ns: int) -> Index:
             following = at + ((end - at) // 8 + 1) * 8
         mtime = seconds * 1_000_000_000 + nanoseconds
         is_sparse = is_sparse or mode >> 12 == _FOLDER
-        names.add(os.fsdecode(name))
+        path = os.fsdecode(name)
+        names.add(path)
         # "Racily clean": a file of the age of the index may have changed after git read it. Conflicts have stages.
         if mode >> 12 == _REGULAR and mtime < mtime_ns and not flags & 0x3000:
             ctime = changed_s * 1_000_000_000 + changed_ns
-            entries[os.fsdecode(name)] = IndexEntry(
-                oid=oid, mtime_ns=mtime, ctime_ns=ctime, inode=inode, size_bytes=n_bytes
-            )
+            entries[path] = IndexEntry(oid=oid, mtime_ns=mtime, ctime_ns=ctime, inode=inode, size_bytes=n_bytes)
         at = following
     is_partial = is_sparse or not {b"link", b"sdir"}.isdisjoint(_extensions(data, at, n_oid_bytes))
     return Index(entries=entries, names=frozenset(names), mtime_ns=mtime_ns, is_partial=is_partial)
