@@ -30,8 +30,9 @@ class NoDocuments:
 class Recording:
     """A workbench whose files change together with the record."""
 
-    def __init__(self, *, written_within_s: float = WRITTEN_WITHIN_S) -> None:
-        self.store = RecordStore(None)
+    def __init__(self, *, written_within_s: float = WRITTEN_WITHIN_S, folder: str | None = None) -> None:
+        """Args: folder: of the record; None keeps it in memory."""
+        self.store = RecordStore(folder)
         windows, turns = CommandWindows(), TurnRegistry()
         self.recorder = recorder = Recorder(
             lambda: self.store, windows, turns, NoDocuments(), open_stream=None, written_within_s=written_within_s

@@ -13,6 +13,7 @@ import json
 import logging
 import os
 import sqlite3
+import sys
 import threading
 import time
 import uuid
@@ -58,6 +59,8 @@ _BUSY_MS = 100  # another daemon of this user writes for milliseconds
 _BUSY_PAUSE_S = 0.02
 _BUSY_S = 2.0  # how long a request waits for another program's lock
 MAX_EDITS_BYTES = 16 << 20  # of edits in one list: about 10,000
+_ENTRIES_AT_ONCE = 500  # rows asked for by their ids
+_NAMES = sys.getfilesystemencoding(), sys.getfilesystemencodeerrors()  # as os.fsdecode has them, for many rows
 _EDITS_AT_ONCE = 100  # rows read together: most lists end earlier
 
 # Each one upgrades a database to the next version; the first one creates the tables of an empty one.
@@ -103,6 +106,13 @@ CREATE TABLE folder (root BLOB PRIMARY KEY, since REAL NOT NULL) WITHOUT ROWID;
 CREATE TABLE staged (path BLOB PRIMARY KEY, root BLOB NOT NULL, oid BLOB, by_agent INTEGER NOT NULL) WITHOUT ROWID;
 """,
 )
+# Answers that took long to compute, one of each kind for a file. They can be removed at any time, so no version of the
+# record needs the table. oldest: the time of the oldest entry that the answer has text of.
+_ANSWERS = """
+CREATE TABLE IF NOT EXISTS answer (
+    path BLOB NOT NULL, kind TEXT NOT NULL, key BLOB NOT NULL, oldest REAL NOT NULL, packed BLOB NOT NULL,
+    PRIMARY KEY (path, kind)) WITHOUT ROWID;
+"""
 # See model.sessions.has_host_id.
 _HAS_HOST_ID = "instr(substr({0}, 1, instr({0} || '/', '/') - 1), ':') > 0"
 _ENTRY_COLUMNS = (
@@ -216,6 +226,7 @@ class RecordStore:
                     self._db.execute(statement)
             if version < VERSION:
                 self._db.execute(f"PRAGMA user_version = {VERSION}")
+            self._db.execute(_ANSWERS)
             tables = {name for (name,) in self._db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
             if not {*TABLE_KEYS, "blob"} <= tables:
                 raise RecordDamaged("a table is missing")
@@ -500,9 +511,9 @@ class RecordStore:
     def keep(self, keep_id: str, entry_ids: Iterable[str]) -> int:
         """Note that a person has accepted these entries. Returns how many they had not accepted before."""
         with self.transaction():
-            new = [entry for entry in map(self.entry, entry_ids) if entry is not None and not entry.kept]
-            self._db.executemany("INSERT INTO keep VALUES (?, ?, NULL)", [(keep_id, entry.entry_id) for entry in new])
-            return self._change([entry.entry_id for entry in new], lambda entry: replace(entry, kept=True))
+            new = [entry.entry_id for _, entry in self._read_placed(entry_ids) if not entry.kept]
+            self._db.executemany("INSERT INTO keep VALUES (?, ?, NULL)", [(keep_id, entry_id) for entry_id in new])
+            return self._change(new, lambda entry: replace(entry, kept=True))
 
     def keep_places(self, keep_id: str, places: Iterable[tuple[str, str]]) -> int:
         """Note that a person has accepted single changes. Returns how many they had not accepted before.
@@ -562,16 +573,25 @@ class RecordStore:
             self._db.executemany("INSERT OR REPLACE INTO staged VALUES (?, ?, ?, ?)", rows)
 
     def _change(self, entry_ids: Iterable[str], change: Callable[[Entry], Entry]) -> int:
-        n_changed = 0
+        """Change whether entries are kept, and which entry undid them. Returns how many that changed."""
         with self.transaction():
-            for entry_id in entry_ids:
-                for seq, entry in self._read(
-                    _placed_entry_of, f"SELECT {_COLUMNS} FROM entry WHERE entry_id = ?", entry_id
-                ):
-                    if (changed := change(entry)) != entry:
-                        self._write(seq, changed)
-                        n_changed += 1
-        return n_changed
+            pairs = ((seq, entry, change(entry)) for seq, entry in self._read_placed(entry_ids))
+            rows = [
+                (changed.kept, changed.undone_by, _pack_body(changed), seq)
+                for seq, entry, changed in pairs
+                if changed != entry
+            ]
+            self._db.executemany("UPDATE entry SET kept = ?, undone_by = ?, body = ? WHERE seq = ?", rows)
+        return len(rows)
+
+    def _read_placed(self, entry_ids: Iterable[str]) -> Iterator[tuple[float, Entry]]:
+        """Yield the entries with these ids, each once, in this order, with their places. Unknown ids are left out."""
+        ids = list(dict.fromkeys(entry_ids))
+        for n in range(0, len(ids), _ENTRIES_AT_ONCE):
+            some = ids[n : n + _ENTRIES_AT_ONCE]
+            sql = f"SELECT {_COLUMNS} FROM entry WHERE entry_id IN ({', '.join('?' * len(some))})"
+            found = {entry.entry_id: (seq, entry) for seq, entry in self._read(_placed_entry_of, sql, *some)}
+            yield from (found[entry_id] for entry_id in some if entry_id in found)
 
     def _conditions(self, query: LogQuery, *, is_file: bool) -> tuple[str, list[object]]:
         conditions: list[str] = ["1"]
@@ -630,7 +650,6 @@ class RecordStore:
         return rows[0][0]
 
     def _write(self, seq: float, entry: Entry) -> None:
-        body = _pack(replace(entry, path="", moved_from=None, moved_to=None))
         self._db.execute(
             "INSERT OR REPLACE INTO entry VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
@@ -650,7 +669,7 @@ class RecordStore:
                 _digest_of(entry.after),
                 _encode_path(entry.moved_from),
                 _encode_path(entry.moved_to),
-                body,
+                _pack_body(entry),
             ),
         )
 
@@ -708,6 +727,27 @@ class RecordStore:
         if contents.after is not None and _digest_of(entry.after) is not None:
             before = contents.before if contents.before is not None else self._content_of(entry.before)
             self.put(contents.after, base=before)
+
+    # --- answers -----------------------------------------------------------------------------------------------
+
+    def answer(self, path: str, key: bytes) -> bytes | None:
+        """Return the answer that was put under this key; None if it is not there, or was replaced."""
+        rows = self._rows("SELECT packed FROM answer WHERE path = ? AND key = ?", os.fsencode(path), key)
+        return rows[0][0] if rows else None
+
+    def put_answer(self, path: str, kind: str, key: bytes, packed: bytes, *, oldest: float) -> None:
+        """Keep an answer in place of the last one of its kind, unless another program has locked the record.
+
+        Args: key: digest of all that it was computed from. oldest: the time of the oldest entry of these.
+        """
+        try:
+            with self.transaction(waits=False):
+                self._db.execute(
+                    "INSERT OR REPLACE INTO answer VALUES (?, ?, ?, ?, ?)",
+                    (os.fsencode(path), kind, key, oldest, packed),
+                )
+        except sqlite3.Error as error:  # it will be computed again
+            log.debug("an answer is not kept: %s", error)
 
     # --- edits through the daemon ------------------------------------------------------------------------------
 
@@ -918,6 +958,7 @@ class RecordStore:
         with self.transaction():
             before = self._db.total_changes
             old = now - max_age_s
+            self._db.execute("DELETE FROM answer WHERE oldest < ?", (old,))
             for table, key in (("entry", "seq"), ("edit", "edit_id")):
                 self._db.execute(
                     f"DELETE FROM {table} WHERE {key} IN (SELECT {key} FROM {table} WHERE time < ? LIMIT ?)",
@@ -929,7 +970,10 @@ class RecordStore:
                     f"(SELECT {column} FROM entry WHERE {column} IS NOT NULL)",
                     (old,),
                 )
-            if self.n_bytes > (MAX_MEMORY_BYTES if self.is_in_memory else max_bytes):
+            most = MAX_MEMORY_BYTES if self.is_in_memory else max_bytes
+            if self.n_bytes > most:
+                self._db.execute("DELETE FROM answer")
+            if self.n_bytes > most:
                 self._drop_oldest()
             self._remove_unused_blobs()
             return self._db.total_changes != before
@@ -953,6 +997,7 @@ class RecordStore:
             self._drop_contents(self.entries(LogQuery(path=path), is_file=True)[0])
 
     def _drop_contents(self, entries: Iterable[Entry]) -> None:
+        self._db.execute("DELETE FROM answer")  # they may have text of these contents
         for entry in entries:
             if entry.edit_id is not None:
                 self._db.execute("DELETE FROM edit WHERE edit_id = ?", (entry.edit_id,))
@@ -973,6 +1018,7 @@ class RecordStore:
                 self._forget_folders(path)
                 self._db.execute(f"DELETE FROM staged WHERE {where}", values)
                 self._db.execute(f"DELETE FROM edit WHERE {where}", values)
+                self._db.execute("DELETE FROM answer")  # one about another name of a file may have its text
                 while self._remove_unused_blobs():
                     pass
             self._db.execute("PRAGMA secure_delete = OFF")
@@ -1153,7 +1199,13 @@ def _command_of(row: tuple[Any, ...]) -> CommandRecord:
 def _entry_of(row: tuple[Any, ...]) -> Entry:
     _, path, moved_from, moved_to, body = row
     entry = msgspec.msgpack.decode(body, type=Entry)
+    if moved_from is None and moved_to is None:
+        return replace(entry, path=path.decode(*_NAMES))
     return replace(entry, path=os.fsdecode(path), moved_from=_decode_path(moved_from), moved_to=_decode_path(moved_to))
+
+
+def _pack_body(entry: Entry) -> bytes:
+    return _pack(replace(entry, path="", moved_from=None, moved_to=None))
 
 
 def _placed_entry_of(row: tuple[Any, ...]) -> tuple[float, Entry]:

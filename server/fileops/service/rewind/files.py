@@ -7,7 +7,6 @@ from msgspec.structs import replace
 
 from fileops.core import text
 from fileops.core.merge.authorship import ChangedPlace, changed_places, without_places
-from fileops.core.merge.rewind import rewind_file
 from fileops.core.merge.undo import MAX_COMPARED_BYTES
 from fileops.model.edits import LineRange, Splice
 from fileops.model.errors import BinaryFile
@@ -17,6 +16,7 @@ from fileops.model.record import By, Entry, FileVersion, is_by_agent
 from fileops.model.rewind import FileStep, LeftReason, RewindConflict
 from fileops.record.history import Look
 from fileops.record.store import RecordStore
+from fileops.service.rewind.answers import FileHistory, find_rewind
 from fileops.service.rewind.lineage import Lineages, follows_others
 
 _TICK_S = 0.01  # the kernel's stamps have the time of its last tick
@@ -70,15 +70,11 @@ def rewind_of_file(look: Look, path: str, chosen: Sequence[Entry], snapshot: Sna
     if overwritten is not None:
         steps.append(_step_of_overwritten(overwritten, snapshot))
     known = {step.step_id for step in steps}
-    rewound = rewind_file(
-        steps,
-        known & usable.keys(),
-        present,
-        look.contents(),
-        find_cancelled(history, usable.keys()),
-        find_undone(history),
-        tool_edits_of(history),
-    )
+    told = make_history(path, steps, history, usable.keys())
+    if overwritten is None and are_all_kept(history):
+        rewound = find_rewind(look.store, told, known & usable.keys(), present, look.contents())
+    else:
+        rewound = told.rewound(known & usable.keys(), present, look.contents())
     without_effect = {entry_id for entry_id, entry in usable.items() if _is_same(entry) or entry_id in replacing[1:]}
     undone = (*rewound.undone, *without_effect)
     if overwritten is not None and present is not None and rewound.content is not None:
@@ -324,6 +320,23 @@ def find_cancelled(history: Sequence[Entry], chosen: Set[str]) -> set[str]:
         if not any(undone_by.get(entry_id) in undone_by for entry_id in entry.undoes)
         for entry_id in (entry.entry_id, entry.undone_by or "")
     }
+
+
+def make_history(path: str, steps: Sequence[FileStep], history: Sequence[Entry], chosen: Set[str]) -> FileHistory:
+    """Return what a rewind of the chosen entries is computed from. Args: history: from the oldest chosen one on."""
+    return FileHistory(
+        path=path,
+        steps=steps,
+        cancelled=find_cancelled(history, chosen),
+        undoes=find_undone(history),
+        tool_edits=tool_edits_of(history),
+        oldest=min((entry.time for entry in history), default=0.0),
+    )
+
+
+def are_all_kept(history: Sequence[Entry]) -> bool:
+    """Return whether the record has all contents of these entries, so that it may keep an answer with their text."""
+    return all(entry.content == "kept" for entry in history)
 
 
 def tool_edits_of(entries: Sequence[Entry]) -> set[str]:

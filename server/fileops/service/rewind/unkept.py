@@ -26,7 +26,6 @@ from fileops.core.merge.authorship import (
     without_places,
     without_returns,
 )
-from fileops.core.merge.rewind import rewind_file
 from fileops.core.roots import is_inside
 from fileops.model.changes import is_executable
 from fileops.model.edits import LineRange, Splice
@@ -53,18 +52,20 @@ from fileops.model.sessions import SessionName
 from fileops.ports import FileSystem
 from fileops.record.history import StoredContents
 from fileops.record.store import RecordStore, UnknownId
+from fileops.service.rewind.answers import find_answer, find_rewind, keep_answer, key_of
 from fileops.service.rewind.committed import CommittedFiles, GitState, UnkeptPlace
 from fileops.service.rewind.files import (
     TOO_LONG,
     FileRewind,
     Overwritten,
+    are_all_kept,
     executable_bit_without,
-    find_cancelled,
     find_overwritten,
     find_undone,
     has_text,
     is_of_mode,
     is_too_long,
+    make_history,
     steps_of,
     tool_edits_of,
     unknown_of,
@@ -333,6 +334,13 @@ class UnkeptPlaces(Struct, frozen=True):
         if is_undoable and overwritten is None and bit is not None:
             without = executable_bit_without(lineage, {entry.entry_id for entry in opaque})
             opaque = [] if without == bit else opaque  # it was set back
+        key = None
+        if not opaque and overwritten is None and snapshot.source == "disk" and are_all_kept(lineage):
+            key = key_of("places", lineage, [entry.entry_id for entry in unkept], made_of[0])
+        kept = find_answer(self.store, snapshot.path, key, list[UnkeptPlace])
+        if kept is not None:
+            self._note_places(snapshot.path, made_of, kept)
+            return kept
         found = [UnkeptPlace(_change_of_file(opaque, is_undoable=is_undoable), None)] if opaque else []
         chosen = (
             {} if is_long or overwritten is not None else {entry.entry_id: entry for entry in unkept if has_text(entry)}
@@ -343,10 +351,15 @@ class UnkeptPlaces(Struct, frozen=True):
         if shared:
             found += (_unkept_place(place, chosen, snapshot, n_same, is_shared=True) for place in shared)
             found.sort(key=lambda each: each.change.start_line)
+        oldest = min(entry.time for entry in lineage)
+        keep_answer(self.store, snapshot.path, "places", key, found, oldest=oldest)
+        self._note_places(snapshot.path, made_of, found)
+        return found
+
+    def _note_places(self, path: str, made_of: tuple[object, ...], found: list[UnkeptPlace]) -> None:
         if len(self.cache) >= MAX_FILES:
             self.cache.clear()
-        self.cache[snapshot.path] = made_of, found
-        return found
+        self.cache[path] = made_of, found
 
     def _find_changed(
         self, lineage: Sequence[Entry], chosen: Collection[str], snapshot: Snapshot
@@ -361,15 +374,15 @@ class UnkeptPlaces(Struct, frozen=True):
         present = snapshot.data if snapshot.exists else None
         if present is not None and (is_too_long(present) or text.is_binary(present, text.detect_format(present))):
             return [], []
-        contents = StoredContents(self.store)
-        undoes = find_undone(history)
-        cancelled = find_cancelled(history, set(chosen))
-        tool_edits = tool_edits_of(history)
-        rewound = rewind_file(steps, chosen, present, contents, cancelled, undoes, tool_edits)
-        own = own_places(steps, chosen, present, rewound.content, contents, undoes, tool_edits)
+        told, contents = make_history(snapshot.path, steps, history, set(chosen)), StoredContents(self.store)
+        if are_all_kept(history) and snapshot.source == "disk":
+            rewound = find_rewind(self.store, told, chosen, present, contents, kind="rewind of places")
+        else:
+            rewound = told.rewound(chosen, present, contents)
+        own = own_places(steps, chosen, present, rewound.content, contents, told.undoes, told.tool_edits)
         if not rewound.left:
             return own, []
-        return own, shared_places(steps, chosen, present, rewound.content, contents, undoes, tool_edits)
+        return own, shared_places(steps, chosen, present, rewound.content, contents, told.undoes, told.tool_edits)
 
     def _find_undone_places(self, lineage: Sequence[Entry], snapshot: Snapshot) -> Iterator[UndonePlace]:
         """Yield what people undid in one file since the newest turn of the session that wrote it."""
