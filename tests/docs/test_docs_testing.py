@@ -16,6 +16,7 @@ pytestmark = GROUP
 def test_tests_of_the_page_pass_as_printed(tmp_path: Path) -> None:
     blocks = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
     source = "\n\n".join(blocks)
+    n_tests = len(re.findall(r"^async def test_", source, re.MULTILINE))
     (tmp_path / "test_my_client.py").write_text(source, encoding="utf-8")
     (tmp_path / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")  # not of this project
     done = subprocess.run(
@@ -24,10 +25,9 @@ def test_tests_of_the_page_pass_as_printed(tmp_path: Path) -> None:
         capture_output=True,
         text=True,
         check=False,
-        timeout=PATIENCE_S,
+        timeout=n_tests * PATIENCE_S,
         env={**os.environ, "PYTEST_ADDOPTS": ""},
     )
-    n_tests = len(re.findall(r"^async def test_", source, re.MULTILINE))
     assert n_tests >= 4
     assert f"{n_tests} passed" in done.stdout, done.stdout
     assert done.returncode == 0
