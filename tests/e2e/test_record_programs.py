@@ -30,7 +30,6 @@ PROGRAMS = {
     "temporary file": "sed s/two/2/ a.py > .a.py.tmp && mv .a.py.tmp a.py",
     "backup": "mv a.py a.py~ && sed s/two/2/ a.py~ > a.py && rm a.py~",
     "git checkout": "git checkout -q other",
-    "git stash": "sed -i s/two/two-and-a-half/ a.py && git stash -q && git checkout -q other",
 }
 
 
@@ -101,6 +100,29 @@ async def test_change_by_a_program_is_one_entry_of_its_command(editor: LspClient
     assert (entry["by"]["kind"], entry["kind"], Path(entry["path"]).name) == ("command", "modify", "a.py")
     shown = await editor.call("fileops/entry", {"entry_id": entry["entry_id"]})
     assert (shown["before_text"], shown["after_text"]) == (OLD, NEW)
+
+
+@pytest.mark.parametrize("is_read_between", [False, True])
+async def test_change_by_git_after_another_of_one_command_has_an_entry_of_its_own_if_the_file_was_read_between(
+    editor: LspClient, folder: Path, *, is_read_between: bool
+) -> None:
+    """R-REC-2. The record may read the file between any two of these steps, so it is made to, or one write is both."""
+    git(folder, "config", "user.name", "a")
+    git(folder, "config", "user.email", "a@b")
+    between = OLD.replace("two", "two-and-a-half")
+    begun = await editor.call("fileops/beginCommand", {"label": "sed … && git stash && git checkout other"})
+    (folder / "a.py").write_text(between)
+    if is_read_between:
+        await entries(editor)
+    git(folder, "stash", "-q")
+    git(folder, "checkout", "-q", "other")
+    await editor.call("fileops/endCommand", {"command_id": begun["command_id"]})
+    found = await entries(editor)
+    assert {entry["by"]["kind"] for entry in found} == {"command"}
+    shown = [await editor.call("fileops/entry", {"entry_id": entry["entry_id"]}) for entry in found]
+    changes = [(entry["before_text"], entry["after_text"]) for entry in shown]
+    in_two = [(OLD, between), (between, NEW)]
+    assert changes == in_two or (not is_read_between and changes == [(OLD, NEW)])
 
 
 @pytest.mark.parametrize(
