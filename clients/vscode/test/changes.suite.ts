@@ -126,6 +126,8 @@ export function changesSuite(): void {
       const [first, second] = await several(2) as [string, string];
       const places = () => rows().map(({ resourceUri, contextValue }) => [resourceUri.fsPath, contextValue]);
       const [top, below] = places().map(([path]) => path) as [string, string];
+      const { lingerMs } = insides.changes;
+      insides.changes.lingerMs = 600_000; // for as long as this looks at it
       await run('undo', rowOf(top));
       await until(() => places()[0]?.[1] === 'undone', 'it is shown as undone');
       assert.deepEqual(places().map(([path]) => path), [top, below]);
@@ -133,6 +135,8 @@ export function changesSuite(): void {
       await run('redo', rows()[0]);
       await until(() => rowOf(top), 'it is to keep or undo again');
       assert.equal(disk(top), 'a\nB\n');
+      insides.changes.giveUpPlaces();
+      insides.changes.lingerMs = lingerMs;
       await run('keep', rowOf(top), [rowOf(first), rowOf(second)]);
       await until(() => insides.changes.groups.length === 0, 'the places are given up');
     });

@@ -5,8 +5,6 @@ import type { Insides } from '../src/extension';
 import { McpAgent } from './mcpAgent';
 import { closeAll, file, open, set, typeInto, until, world } from './world';
 
-const SETTLED_MS = 400; // an answer needs 300 of quiet
-
 /** Finds each BAD of Markdown documents, a moment after the text has changed, and reports that there is none, too. */
 function checker(): vscode.Disposable {
   const collection = vscode.languages.createDiagnosticCollection('scripted');
@@ -36,29 +34,41 @@ export function problemsSuite(): void {
     let insides: Insides;
     let agent: McpAgent;
     let checks: vscode.Disposable;
+    let asked: Insides['problems']['ask'];
+    let nSettled = 0; // answers to the daemon
     const { token } = new vscode.CancellationTokenSource();
     before(async () => {
       ({ api, insides } = await world());
       await set('ask', 'never');
       checks = checker();
-      agent = await McpAgent.start(await api.mcpServer(), 'mender');
+      asked = insides.problems.ask.bind(insides.problems);
+      insides.problems.ask = async (...question) => {
+        const answer = await asked(...question);
+        if (answer.state === 'settled') nSettled++;
+        return answer;
+      };
+      const server = await api.mcpServer();
+      agent = await McpAgent.start({ ...server, args: [...server.args, '--diagnostics-wait-s', '30'] }, 'mender');
     });
     beforeEach(closeAll);
     after(async () => {
       checks.dispose();
+      insides.problems.ask = asked;
       await agent.end();
       await set('ask', undefined);
       await closeAll();
     });
 
     const ask = (uri: vscode.Uri, sha256: string | null, wait_s: number) =>
-      insides.problems.ask({ file_path: uri.fsPath, uri: uri.toString(), sha256, wait_s }, token);
+      asked({ file_path: uri.fsPath, uri: uri.toString(), sha256, wait_s }, token);
 
-    /** As an agent that takes its time: the window knows the problems of what it reads. */
+    /** As an agent that takes its time: the window has told the daemon the problems of what the agent reads. */
     async function edit(path: string, old_string: string, new_string: string): Promise<string> {
       await until(async () => (await ask(vscode.Uri.file(path), null, 30)).state === 'settled', 'the problems are known');
+      await api.tools(); // the daemon knows what is open
+      const nBefore = nSettled;
       await agent.call('Read', { file_path: path });
-      await new Promise(resolve => setTimeout(resolve, SETTLED_MS)); // and the daemon has the same answer
+      await until(() => nSettled > nBefore, 'the daemon is told');
       const answer = await agent.call('Edit', { file_path: path, old_string, new_string });
       assert.ok(!answer.isError, answer.text);
       return answer.more.join('\n');

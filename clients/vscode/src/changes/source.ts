@@ -15,9 +15,6 @@ import { labelOfGroup, WAITING } from './diffs';
 import type { Group } from './list';
 import { counted, type Row, together } from './targets';
 
-/** How long a decided row stays: a second click must not hit the next row in its place. */
-const LINGER_MS = 2_000;
-
 const SORTED = 'fileops.sortedByName';
 const SORT_BY_NAME = ['workbench.scm.action.repositories.setSortKey.name', 'workbench.scm.action.setSortKey.name'];
 
@@ -42,6 +39,8 @@ export class AgentChanges implements vscode.Disposable {
   /** By key, rows that were just decided. */
   readonly #lingering = new Map<string, Row>();
   readonly #timers = new Set<NodeJS.Timeout>();
+  /** How long a decided row stays: a second click must not hit the next row in its place. A test sets it. */
+  lingerMs = 2_000;
   readonly #disposables: vscode.Disposable[];
   #drawing: NodeJS.Immediate | undefined;
   #hasChanges = false;
@@ -95,10 +94,17 @@ export class AgentChanges implements vscode.Disposable {
     }
     const timer = setTimeout(() => {
       this.#timers.delete(timer);
-      if (this.#timers.size === 0) this.#lingering.clear();
-      this.#drawSoon();
-    }, LINGER_MS);
+      if (this.#timers.size === 0) this.giveUpPlaces();
+    }, this.lingerMs);
     this.#timers.add(timer);
+    this.#drawSoon();
+  }
+
+  /** What was decided is not shown any more. */
+  giveUpPlaces(): void {
+    this.#timers.forEach(clearTimeout);
+    this.#timers.clear();
+    this.#lingering.clear();
     this.#drawSoon();
   }
 
