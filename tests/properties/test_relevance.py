@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.reliability.random_files import OPERATIONS, Line, Outcome, RandomFile, random_files
-from fileops.core.merge.relevance import Carried, Leg, Replanned, carry, line_splices, replan, shown_after
+from fileops.core.merge.relevance import Carried, Leg, Replanned, carry, carry_shown, line_splices, replan
 from fileops.core.plan import plan
 from fileops.core.splices import apply
 from fileops.core.text import detect_format
@@ -106,7 +106,7 @@ def test_edit_leaves_unseen_changes_unseen(seed: int) -> None:
         return
     now = plan_of(snapshot_of(case.present), case.edit).splices
     then = plan_of(snapshot_of(case.base), case.edit).splices
-    assert shown_after(case.base, case.present, now) == apply(case.base, then)
+    assert carry_shown(case.base, case.present, now) == apply(case.base, then)
 
 
 @given(seeds)

@@ -25,7 +25,7 @@ from fileops.core import processing, splices, text, validation
 from fileops.core.decision import apply_decision, reason_of
 from fileops.core.diff.unified import change_of
 from fileops.core.merge import relevance
-from fileops.core.merge.relevance import Carried, Leg, Replanned, foreign_ranges, shown_after
+from fileops.core.merge.relevance import Carried, Leg, Replanned, carry_shown, foreign_ranges
 from fileops.core.notebook.cell_changes import cells_since_read, changes_between
 from fileops.core.notebook.cell_plan import plan_notebook
 from fileops.core.notebook.cells import fault_of, is_notebook_path, parse
@@ -565,7 +565,7 @@ class EditOperation(Struct, frozen=True, kw_only=True):
         rebased, shown, changed_by = plan.rebased, None, "external"
         if rebased is not None:
             changed_by = rebased.changed_by
-            shown = shown_after(rebased.shown, plan.snapshot.data, plan.splices)
+            shown = carry_shown(rebased.shown, plan.snapshot.data, plan.splices)
 
         def note(committed: Committed) -> None:
             if shown is not None and rebased is not None:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
-from fileops.core.notebook.cell_changes import cells_since_read, compared
+from fileops.core.notebook.cell_changes import cells_since_read, compare
 from fileops.core.tracker import ReadRecord, reason_of
 from fileops.model.edits import Relevance
 from fileops.model.errors import FileOpsError, ModifiedExternally
@@ -171,7 +171,7 @@ class ForeignChanges:
             return None
         old = self._registry.content(base)
         diff = None if old is None else diff_between(old, snapshot.data, record.given_path)
-        cells = () if record.cells is None else compared(path, old, snapshot.data)
+        cells = () if record.cells is None else compare(path, old, snapshot.data)
         return replace(change, digest=snapshot.digest, diff=diff, snapshot=snapshot, compared=cells)
 
     def stamp_at(self, path: str) -> Stamp | None:

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from fileops.core.notebook.cells import parse
-from fileops.core.notebook.python_cells import changed_code, is_python
+from fileops.core.notebook.python_cells import find_changed_code, is_python
 from fileops.core.presentation.suggestion_texts import syntax_text
 from fileops.model.notebooks import CellChange, SetSource
 from fileops.model.requests import EditRequest
@@ -99,7 +99,7 @@ def test_cells_of_another_language_and_text_cells_are_not_checked() -> None:
     for language, is_checked in (("python", True), ("R", False)):
         notebook = parse(notebook_of(language, "x = ("))
         assert is_python(notebook) is is_checked
-        (code,) = changed_code(notebook, [change])
+        (code,) = find_changed_code(notebook, [change])
         assert (code.cell_id, code.first_line, code.before, code.after) == ("c1", 3, "x = 1", "x = (")
         text = CellChange(kind="source", cell_id="intro", index=0, cell_type="markdown", old="", new="# Title\ntext")
-        assert changed_code(notebook, [text]) == []
+        assert find_changed_code(notebook, [text]) == []

@@ -95,8 +95,8 @@ def own_places(
     if present is None:  # the file was deleted
         ids = tuple(step.step_id for step in steps if step.step_id in chosen)
         return [ChangedPlace(1, 0, 0, 0, rewound or b"", ids)]
-    found = list(_changed_lines(rewound or b"", present, is_created=rewound is None))
-    moved = _moved_lines(found, rewound or b"", present)
+    found = list(_find_changed_lines(rewound or b"", present, is_created=rewound is None))
+    moved = _find_moved_lines(found, rewound or b"", present)
     mine = [step.step_id for step in steps if step.step_id in chosen]
     if len(mine) == 1 and not moved:  # it made all places
         return [replace(place, entry_ids=tuple(mine)) for place in found]
@@ -106,16 +106,16 @@ def own_places(
     if moved:
         of_others = [writers.isdisjoint(events) for writers in events_by_line(story.vector, present)]
         fixed = [line for line in moved if of_others[line]]
-        other = list(_changed_lines(rewound or b"", present, is_created=False, fixed=fixed))
+        other = list(_find_changed_lines(rewound or b"", present, is_created=False, fixed=fixed))
         found = min(found, other, key=lambda places: sum(of_others[line] for place in places for line in place.lines))
     near = spans_between(story.vector, [(place.start, place.end) for place in found])
     return [
-        replace(place, entry_ids=_ids(story, _made_by(spans, events) or events))
+        replace(place, entry_ids=_ids(story, _find_made(spans, events) or events))
         for place, spans in zip(found, near, strict=True)
     ]
 
 
-def _made_by(spans: Sequence[Span], chosen: Collection[int]) -> set[int]:
+def _find_made(spans: Sequence[Span], chosen: Collection[int]) -> set[int]:
     """Return the chosen events that wrote what is there of the spans, or removed what is not there of others' text."""
     made = set[int]()
     for span in spans:
@@ -129,7 +129,7 @@ def _ids(story: Story, events: Collection[int]) -> tuple[str, ...]:
     return tuple(entry_id for entry_id in ids if entry_id is not None)
 
 
-def formatted_places(
+def find_formatted(
     steps: Sequence[FileStep],
     present: bytes,
     places: Sequence[ChangedPlace],
@@ -167,10 +167,10 @@ def shared_places(
     owners = [writers & mine for writers in events_by_line(story.vector, rewound)]
     fmt = detect_format(present)
     new = _lines(present, fmt)
-    line_after = _unchanged_lines(_lines(rewound, detect_format(rewound)), new)
+    line_after = _map_unchanged_lines(_lines(rewound, detect_format(rewound)), new)
     starts = list(accumulate(map(len, new), initial=len(fmt.bom)))
     found: list[ChangedPlace] = []
-    for place in _changed_lines(before or b"", rewound, is_created=before is None):
+    for place in _find_changed_lines(before or b"", rewound, is_created=before is None):
         runs = _runs(place.lines, owners, line_after)
         for number, lines in enumerate(runs):
             first, stop = line_after[lines[0]], line_after[lines[-1]] + 1
@@ -193,7 +193,7 @@ def _runs(lines: range, owners: Sequence[Collection[int]], line_after: Mapping[i
         yield range(first, last + 1)
 
 
-def _unchanged_lines(old: Sequence[bytes], new: Sequence[bytes]) -> dict[int, int]:
+def _map_unchanged_lines(old: Sequence[bytes], new: Sequence[bytes]) -> dict[int, int]:
     """Return where each unchanged line of the old content is in the new one, 0-based."""
     unchanged: dict[int, int] = {}
     line = shift = 0
@@ -241,9 +241,9 @@ def without_places(present: bytes, places: Sequence[ChangedPlace]) -> bytes:
     return b"".join((*content, present[at:]))
 
 
-def changed_places(before: bytes, present: bytes) -> list[ChangedPlace]:
+def find_changed_places(before: bytes, present: bytes) -> list[ChangedPlace]:
     """Return the runs of lines in which two contents differ, without the changes that made them, top to bottom."""
-    return list(_changed_lines(before, present, is_created=False))
+    return list(_find_changed_lines(before, present, is_created=False))
 
 
 def has_change(content: bytes, place: ChangedPlace, present: bytes) -> bool:
@@ -263,7 +263,7 @@ def _n_different(content: bytes, other: bytes) -> int:
     return sum(i_stop - i + j_stop - j for i, i_stop, j, j_stop in changed_ranges(old, new))
 
 
-def _moved_lines(places: Sequence[ChangedPlace], before: bytes, present: bytes) -> list[int]:
+def _find_moved_lines(places: Sequence[ChangedPlace], before: bytes, present: bytes) -> list[int]:
     """Return the lines of the present content, 0-based, that a comparison finds at another place before.
 
     A rewind puts text that others wrote between its lines beside what it restores, and a comparison cannot know which
@@ -278,7 +278,7 @@ def _moved_lines(places: Sequence[ChangedPlace], before: bytes, present: bytes) 
     return [n for n in added if lines[n] in removed and n_before[lines[n]] == 1 and not is_blank(lines[n], fmt)]
 
 
-def _changed_lines(
+def _find_changed_lines(
     before: bytes, present: bytes, *, is_created: bool, fixed: Sequence[int] = ()
 ) -> Iterator[ChangedPlace]:
     """Yield the runs of lines in which the two contents differ, without the changes that made them.
@@ -292,7 +292,7 @@ def _changed_lines(
         return
     starts = list(accumulate(map(len, new), initial=len(fmt.bom)))
     i_at = j_at = 0
-    unchanged = [(i, fixed[n]) for i, n in _unchanged_lines(old, [new[line] for line in fixed]).items()]
+    unchanged = [(i, fixed[n]) for i, n in _map_unchanged_lines(old, [new[line] for line in fixed]).items()]
     for i_fixed, j_fixed in (*unchanged, (len(old), len(new))):
         for i, i_stop, j, j_stop in changed_ranges(old[i_at:i_fixed], new[j_at:j_fixed]):
             first, stop, gone = j_at + j, j_at + j_stop, old[i_at + i : i_at + i_stop]

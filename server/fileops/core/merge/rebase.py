@@ -51,11 +51,11 @@ def rebase(splices: Sequence[Splice], base: bytes, present: bytes) -> RebasedSpl
         return RebasedSplices(splices=())
     if detect_format(present).encoding != fmt.encoding:
         return RebasedSplices(splices=(), conflicts=(ByteSpan(0, len(present)),))
-    wanted = _settled(wanted, base, fmt)
-    since = _settled(splices_between(base, present, fmt), base, fmt)
+    wanted = _move_down(wanted, base, fmt)
+    since = _move_down(splices_between(base, present, fmt), base, fmt)
     if _is_made(wanted, since, base, target, present, fmt):
         return RebasedSplices(splices=())
-    return _merged(wanted, since, base, target, present, fmt)
+    return _merge(wanted, since, base, target, present, fmt)
 
 
 def _is_made(
@@ -128,7 +128,7 @@ def whole_words(splices: Sequence[Splice], data: bytes, fmt: TextFormat) -> list
     return [Splice(start, end, splicing.apply_within(data, group, start, end)) for start, end, group in groups]
 
 
-def _settled(splices: Sequence[Splice], base: bytes, fmt: TextFormat) -> tuple[Splice, ...]:
+def _move_down(splices: Sequence[Splice], base: bytes, fmt: TextFormat) -> tuple[Splice, ...]:
     """Return splices with the same effect, each insertion and deletion moved as far down as possible.
 
     If one of several equal lines (or words of a line) is inserted or deleted, it can be any of them. Here it is always
@@ -224,7 +224,7 @@ def _tokens_of(splice: Splice, base: bytes, fmt: TextFormat) -> tuple[list[bytes
 # content, which exists only when every splice is placed and none is in conflict.
 
 
-def _merged(
+def _merge(
     wanted: Sequence[Splice], since: Sequence[Splice], base: bytes, target: bytes, present: bytes, fmt: TextFormat
 ) -> RebasedSplices:
     """Merge `wanted`, which leads from base to target, and `since`, from base to present. Both are settled."""
@@ -256,11 +256,11 @@ def _merged(
             conflicts.append(place)
 
     # Case 2.
-    typed_words = _typed_words(since, made, base, fmt)
+    typed_words = _find_typed_words(since, made, base, fmt)
     conflicts += [
         place
         for cluster, place in alike
-        if not typed_words[cluster.first].isdisjoint(_removed_words(cluster.ours, base, fmt))
+        if not typed_words[cluster.first].isdisjoint(_find_removed_words(cluster.ours, base, fmt))
     ]
 
     # Cases 3 and 4. An insertion beside equal text has the same effect at several places, so text anywhere between the
@@ -291,7 +291,7 @@ def _merged(
 
     # Case 5.
     result = sorted((*result, *rest), key=lambda splice: splice.start)
-    conflicts = sorted(conflicts, key=lambda place: place.start) or _glued(result, present, fmt)
+    conflicts = sorted(conflicts, key=lambda place: place.start) or _find_glued(result, present, fmt)
     return RebasedSplices(
         splices=tuple(result), conflicts=tuple(conflicts), later=tuple(change for change, _ in unmade)
     )
@@ -305,7 +305,7 @@ def _is_rest_of(ours: Sequence[Splice], theirs: Sequence[Splice]) -> bool:
     return all(not change.new and first.start <= change.start and change.end <= first.end for change in theirs)
 
 
-def _typed_words(since: Sequence[Splice], made: set[int], base: bytes, fmt: TextFormat) -> list[set[bytes]]:
+def _find_typed_words(since: Sequence[Splice], made: set[int], base: bytes, fmt: TextFormat) -> list[set[bytes]]:
     """Return for each change what only the other side typed there, or beside it with only signs and blanks between.
 
     A word there that both sides deleted was compared with another text: it is still there.
@@ -321,7 +321,7 @@ def _typed_words(since: Sequence[Splice], made: set[int], base: bytes, fmt: Text
     return result
 
 
-def _removed_words(splices: Sequence[Splice], base: bytes, fmt: TextFormat) -> set[bytes]:
+def _find_removed_words(splices: Sequence[Splice], base: bytes, fmt: TextFormat) -> set[bytes]:
     removed, kept = set[bytes](), set[bytes]()
     for splice in splices:
         removed.update(words_of(base[splice.start : splice.end], fmt))
@@ -369,7 +369,7 @@ def _signs_beside(
     return removed, inserted
 
 
-def _glued(splices: Sequence[Splice], present: bytes, fmt: TextFormat) -> list[ByteSpan]:
+def _find_glued(splices: Sequence[Splice], present: bytes, fmt: TextFormat) -> list[ByteSpan]:
     """Return the places at which parts from both sides would form one word, which neither side contains."""
     merged = splicing.apply(present, splices)
     glued: list[ByteSpan] = []

@@ -18,13 +18,13 @@ from fileops.core.diff.lines import Range, changed_ranges
 from fileops.core.diff.regions import regions
 from fileops.core.merge.rebase import rebase
 from fileops.core.merge.same_place import (
-    added_lines,
     closes,
-    enclosing,
+    find_added_lines,
+    find_enclosing,
     is_blank,
     is_blank_change,
-    moved_block,
-    reindented,
+    is_in_moved_block,
+    reindent,
 )
 from fileops.core.text import (
     count_newlines,
@@ -127,7 +127,7 @@ def _replan(
     reason = compared.reason(then, now) if known is None else compared.reason_over(then, now, known)
     if reason is not None:
         return compared.relevance(reason)
-    unseen = None if known is None else _shifted(known, then.splices)
+    unseen = None if known is None else _shift(known, then.splices)
     return Replanned(plan=now, ranges=compared.ranges, unseen=unseen)
 
 
@@ -155,9 +155,9 @@ def line_splices(data: bytes, splices: Sequence[Splice]) -> tuple[Splice, ...]:
         if not (is_apart and _is_of_whole_lines(data, fmt, splice)):
             group.append(splice)
             continue
-        found += (*_compared_lines(data, fmt, group), splice)
+        found += (*_find_compared_lines(data, fmt, group), splice)
         group = []
-    return (*found, *_compared_lines(data, fmt, group))
+    return (*found, *_find_compared_lines(data, fmt, group))
 
 
 def _is_of_whole_lines(data: bytes, fmt: TextFormat, splice: Splice) -> bool:
@@ -168,7 +168,7 @@ def _is_of_whole_lines(data: bytes, fmt: TextFormat, splice: Splice) -> bool:
     return ends and all(line_start(data, fmt, at) == at for at in (splice.start, splice.end))
 
 
-def _compared_lines(data: bytes, fmt: TextFormat, splices: Sequence[Splice]) -> Iterator[Splice]:
+def _find_compared_lines(data: bytes, fmt: TextFormat, splices: Sequence[Splice]) -> Iterator[Splice]:
     for region in regions(data, fmt, splices, None):
         yield Splice(region.start, region.end, b"".join(region.new))
 
@@ -180,7 +180,7 @@ def carry(
 
     margin_lines: how far from a changed line a change by others counts as near; with 0 only on the same line.
     """
-    compared = _compared(base, present)
+    compared = _compare(base, present)
     return compared if isinstance(compared, Relevance) else compared.carry(splices, margin_lines)
 
 
@@ -192,7 +192,7 @@ def foreign_ranges(shown: bytes, present: bytes) -> tuple[LineRange, ...]:
     return tuple(_line_range(start, stop, len(lines)) for _, _, start, stop in changed)
 
 
-def shown_after(shown: bytes, present: bytes, splices: Sequence[Splice]) -> bytes:
+def carry_shown(shown: bytes, present: bytes, splices: Sequence[Splice]) -> bytes:
     """Return what a session has been shown of a file after its own edit, the splices over the present content."""
     if shown == present:
         return splicing.apply(present, splices)
@@ -213,7 +213,7 @@ def _fault(old: bytes | None, present: bytes) -> RelevanceReason | None:
     return "too_large" if max(len(old), len(present)) > MAX_BYTES else None
 
 
-def _compared(base: Base, present: bytes) -> "_Comparison | Relevance":
+def _compare(base: Base, present: bytes) -> "_Comparison | Relevance":
     old, shown = base.content, base.shown
     if old is None or shown is None:
         return Relevance(reason="no_base")
@@ -233,11 +233,11 @@ class _Comparison:
         self._lines = split_lines(old, fmt)
         self._now = split_lines(present, fmt)
         self._foreign = foreign = changed_ranges(self._lines, self._now)
-        self._touched = list(_touched(self._lines, self._now, foreign))
+        self._touched = list(_find_touched(self._lines, self._now, foreign))
         if shown is not old:
             shown_lines = split_lines(shown, fmt)
             unseen = [(b, b_end, a, a_end) for a, a_end, b, b_end in changed_ranges(shown_lines, self._lines)]
-            self._touched += _touched(self._lines, shown_lines, unseen)
+            self._touched += _find_touched(self._lines, shown_lines, unseen)
             foreign = changed_ranges(shown_lines, self._now)
         self.ranges = tuple(_line_range(start, stop, len(self._now)) for _, _, start, stop in foreign)
 
@@ -279,7 +279,7 @@ class _Comparison:
             is_free = carried is not None and not self._is_made_twice(then.splices, carried)
             return Carried(splices=carried, ranges=self.ranges) if carried is not None and is_free else None
         if isinstance(failure, NoMatch) and is_blank_change(self._lines, self._now):
-            moved = reindented(self.old, self._lines, self._present, self._now, self._fmt, then.splices[0])
+            moved = reindent(self.old, self._lines, self._present, self._now, self._fmt, then.splices[0])
             return None if moved is None else Carried(splices=(moved,), ranges=self.ranges)
         return None
 
@@ -292,14 +292,14 @@ class _Comparison:
             return "near" if self._is_made_twice(then.splices, now.splices) else None
         if is_blank_change(self._lines, self._now):
             return None if self._is_same_line_but_for_blanks(then, now) else reason
-        if moved_block(self.old, self._lines, self._present, self._now, then.splices, now.splices, self._fmt):
+        if is_in_moved_block(self.old, self._lines, self._present, self._now, then.splices, now.splices, self._fmt):
             return None
         if reason == "near" and self.is_moved(then.splices, now.splices):
             return "elsewhere"
         return reason
 
     def _reason_beside(self, then: Plan, now: Plan) -> RelevanceReason | None:
-        mine = _changed(self.old, then.splices)
+        mine = _to_changed_ranges(self.old, then.splices)
         if self._has_changed_neighbour(mine, then):
             return "near"
         rebased = rebase(then.splices, self.old, self._present)
@@ -317,14 +317,14 @@ class _Comparison:
         """
         new = split_lines(splicing.apply(self.old, then.splices), self._fmt)
         theirs = list(_extents(self._lines, self._now, self._foreign))
-        for start, stop in self._anchored(_extents(self._lines, new, mine), then):
+        for start, stop in self._find_anchored(_extents(self._lines, new, mine), then):
             above = next((n for n in range(start - 1, -1, -1) if not is_blank(self._lines[n])), -1)
             below = next((n for n in range(stop, len(self._lines)) if not is_blank(self._lines[n])), len(self._lines))
             if any(first <= below and above + 1 <= last for first, last in theirs):
                 return True
         return False
 
-    def _anchored(self, places: Iterable[tuple[int, int]], then: Plan) -> Iterator[tuple[int, int]]:
+    def _find_anchored(self, places: Iterable[tuple[int, int]], then: Plan) -> Iterator[tuple[int, int]]:
         """Yield the old lines [start, stop) of each place, an insertion with the quoted lines beside which it is."""
         quotes = [
             (
@@ -353,7 +353,7 @@ class _Comparison:
         line_now = self._now_at(line)
         if line_now is None:
             return False
-        return [self._now_at(each) for each in enclosing(self._lines, line)] == enclosing(self._now, line_now)
+        return [self._now_at(each) for each in find_enclosing(self._lines, line)] == find_enclosing(self._now, line_now)
 
     def _now_at(self, line: int) -> int | None:
         """Return the present index of an old line; None if others changed it."""
@@ -369,17 +369,19 @@ class _Comparison:
         def places(data: bytes, lines: Sequence[bytes], plan: Plan) -> list[tuple[int, list[int]]]:
             ordinals = {n: number for number, n in enumerate(n for n, line in enumerate(lines) if not is_blank(line))}
             starts = [count_newlines(data, self._fmt, 0, splice.start) for splice in plan.splices]
-            return [(ordinals.get(start, -1), [ordinals[each] for each in enclosing(lines, start)]) for start in starts]
+            return [
+                (ordinals.get(start, -1), [ordinals[each] for each in find_enclosing(lines, start)]) for start in starts
+            ]
 
         before = places(self.old, self._lines, then)
         return before == places(self._present, self._now, now) and all(number >= 0 for number, _ in before)
 
     def _is_made_twice(self, then: Sequence[Splice], now: Sequence[Splice]) -> bool:
         """Return whether others added a line that the edit adds, too, within TWICE_LINES lines of it."""
-        mine = added_lines(self.old, then, self._fmt)
+        mine = find_added_lines(self.old, then, self._fmt)
         if not mine:
             return False
-        for start, stop, _, _ in _changed(self._present, now):
+        for start, stop, _, _ in _to_changed_ranges(self._present, now):
             low, high = start - TWICE_LINES, stop + TWICE_LINES
             for _, _, b, b_end in self._foreign:
                 near = self._now[max(b, low, 0) : max(0, min(b_end, high))]
@@ -391,13 +393,13 @@ class _Comparison:
         """Return whether others removed lines that `then` changes, and `now` changes lines that others moved."""
         removed = {
             index
-            for start, stop, _, _ in _changed(self.old, then)
+            for start, stop, _, _ in _to_changed_ranges(self.old, then)
             for index, (a, a_end, _, _) in enumerate(self._foreign)
             if start < a_end and a < stop
         }
         brought = {
             index
-            for start, stop, _, _ in _changed(self._present, now)
+            for start, stop, _, _ in _to_changed_ranges(self._present, now)
             for index, (_, _, b, b_end) in enumerate(self._foreign)
             if start < b_end and b < stop
         }
@@ -408,7 +410,7 @@ class _Comparison:
         lines = split_lines(splicing.apply(self.old, splices), self._fmt)
         return any(
             first - margin_lines <= foreign_last and foreign_first <= last + margin_lines
-            for first, last in _touched(self._lines, lines, _changed(self.old, splices))
+            for first, last in _find_touched(self._lines, lines, _to_changed_ranges(self.old, splices))
             for foreign_first, foreign_last in self._touched
         )
 
@@ -430,7 +432,7 @@ def _over(splices: Sequence[Splice], known: Sequence[Splice]) -> tuple[Splice, .
     return tuple(carried)
 
 
-def _shifted(known: Sequence[Splice], mine: Sequence[Splice]) -> tuple[Splice, ...]:
+def _shift(known: Sequence[Splice], mine: Sequence[Splice]) -> tuple[Splice, ...]:
     """Return the known splices over the content after mine, which they do not overlap."""
     shifted: list[Splice] = []
     at = shift = 0
@@ -442,7 +444,7 @@ def _shifted(known: Sequence[Splice], mine: Sequence[Splice]) -> tuple[Splice, .
     return tuple(shifted)
 
 
-def _changed(data: bytes, splices: Sequence[Splice]) -> list[Range]:
+def _to_changed_ranges(data: bytes, splices: Sequence[Splice]) -> list[Range]:
     """Return the lines that splices change, in the form of `changed_ranges`."""
     return [
         (region.old_at, region.old_at + len(region.old), region.new_at, region.new_at + len(region.new))
@@ -450,7 +452,7 @@ def _changed(data: bytes, splices: Sequence[Splice]) -> list[Range]:
     ]
 
 
-def _touched(old: Sequence[bytes], new: Sequence[bytes], ranges: Sequence[Range]) -> Iterator[tuple[int, int]]:
+def _find_touched(old: Sequence[bytes], new: Sequence[bytes], ranges: Sequence[Range]) -> Iterator[tuple[int, int]]:
     """Yield the first and the last old line that each range may change.
 
     An insertion changes the lines on both sides of it.

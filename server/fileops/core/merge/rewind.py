@@ -355,7 +355,7 @@ def _independent_places(before: bytes, after: bytes) -> list[list[Splice]]:
             blocks[-1].append(splice)
         else:
             blocks.append([splice])
-    return _joined_by_moves(blocks, before, fmt)
+    return _join_moved(blocks, before, fmt)
 
 
 def _has_line_between(data: bytes, start: int, stop: int, fmt: TextFormat) -> bool:
@@ -363,7 +363,7 @@ def _has_line_between(data: bytes, start: int, stop: int, fmt: TextFormat) -> bo
     return first < line_start(data, fmt, stop)
 
 
-def _joined_by_moves(blocks: list[list[Splice]], before: bytes, fmt: TextFormat) -> list[list[Splice]]:
+def _join_moved(blocks: list[list[Splice]], before: bytes, fmt: TextFormat) -> list[list[Splice]]:
     """Join blocks if one deletes and another inserts the same text, once in all of them: the text was moved."""
     deleted, inserted = dict[bytes, list[int]](), dict[bytes, list[int]]()
     for number, block in enumerate(blocks):

@@ -34,7 +34,7 @@ def closes(line: bytes) -> bool:
     return _CLOSES.match(line.lstrip(b" \t")) is not None
 
 
-def enclosing(lines: Sequence[bytes], at: int) -> list[int]:
+def find_enclosing(lines: Sequence[bytes], at: int) -> list[int]:
     """Return the lines that enclose a line, the nearest first: each next one above with less indentation.
 
     A line that closes something stands under the line that opens it. The last one is the nearest heading above the
@@ -61,7 +61,7 @@ def _is_heading(lines: Sequence[bytes], n: int) -> bool:
     return _HEADING.match(lines[n]) is not None
 
 
-def added_lines(data: bytes, splices: Sequence[Splice], fmt: TextFormat) -> set[bytes]:
+def find_added_lines(data: bytes, splices: Sequence[Splice], fmt: TextFormat) -> set[bytes]:
     """Return the lines that splices add, without their indentation, except blank ones."""
     added: set[bytes] = set()
     for region in regions(data, fmt, splices, None):
@@ -78,7 +78,7 @@ def is_blank_change(old: Sequence[bytes], now: Sequence[bytes]) -> bool:
     return [line.strip() for line in old if not is_blank(line)] == [line.strip() for line in now if not is_blank(line)]
 
 
-def reindented(
+def reindent(
     data: bytes, lines: Sequence[bytes], present: bytes, now: Sequence[bytes], fmt: TextFormat, splice: Splice
 ) -> Splice | None:
     """Carry a splice over a change of blanks only; None if an indentation has no certain counterpart.
@@ -124,7 +124,7 @@ def reindented(
 # --- blocks that moved --------------------------------------------------------------------------------------------
 
 
-def moved_block(
+def is_in_moved_block(
     old: bytes,
     lines: Sequence[bytes],
     present: bytes,

@@ -51,7 +51,7 @@ def undo_of_ours(steps: Sequence[SidedStep], since: Callable[[], Splices], prese
     content after the last step to `present`.
     """
     try:
-        separated = _separated(steps)
+        separated = _separate(steps)
         undo, later = _in_other_order(separated.undo, since())
     except _SharedPlaceError:
         return None
@@ -68,13 +68,13 @@ def undo_of_ours(steps: Sequence[SidedStep], since: Callable[[], Splices], prese
     return None if passing.intersection(typed) else undo
 
 
-def _separated(steps: Sequence[SidedStep]) -> _Separated:
+def _separate(steps: Sequence[SidedStep]) -> _Separated:
     """Return the two lists. Raises: _SharedPlaceError."""
     if len(steps) == 1:
         step = steps[0]
         return _Separated(step.reverse, ()) if step.is_ours else _Separated((), step.forward)
     middle = len(steps) // 2
-    older, newer = _separated(steps[:middle]), _separated(steps[middle:])
+    older, newer = _separate(steps[:middle]), _separate(steps[middle:])
     undo, others = _in_other_order(older.undo, newer.others)
     return _Separated(splicing.compose(newer.undo, undo), splicing.compose(older.others, others))
 

@@ -62,10 +62,10 @@ class StepTexts:
         if step.reverse is not None:
             return step.reverse
         if step.step_id not in self._reverses:
-            self._reverses[step.step_id] = self._compared(step)
+            self._reverses[step.step_id] = self._compare(step)
         return self._reverses[step.step_id]
 
-    def _compared(self, step: FileStep) -> tuple[Splice, ...] | None:
+    def _compare(self, step: FileStep) -> tuple[Splice, ...] | None:
         if step.before is None:
             return ()
         after = b"" if step.after is None else self.content(step.after)

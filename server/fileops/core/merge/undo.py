@@ -127,7 +127,7 @@ def _without_ours(
             if undo is not None:
                 return splicing.apply(current, undo), undo
     if len(ours) == stop - first:
-        return _unmodified(run.edits[first:stop], current, texts)
+        return _undo_unmodified(run.edits[first:stop], current, texts)
     middle = len(ours) // 2
     between, newer = _without_ours(run, steps, start, ours[:middle], current, texts)
     content, older = _without_ours(run, steps, ours[middle], ours[middle:], between, texts)
@@ -154,11 +154,11 @@ def _steps_of(run: Run, texts: StepTexts) -> Sequence[SidedStep]:
 # --- edits without any between them -----------------------------------------------------------------------------------
 
 
-def _unmodified(run: Sequence[FileStep], current: bytes, texts: StepTexts) -> tuple[bytes, tuple[Splice, ...]]:
+def _undo_unmodified(run: Sequence[FileStep], current: bytes, texts: StepTexts) -> tuple[bytes, tuple[Splice, ...]]:
     n_undone = _n_undone(run, content_digest(current))
     if n_undone is not None:
         splices = splicing.compose_all([_reverse(edit, texts, current) for edit in run[n_undone:]])
-        return _checked(current, splices, run), splices
+        return _check(current, splices, run), splices
     base = texts.after(run[0])
     if base is None:
         if len(run) > 1:
@@ -167,7 +167,7 @@ def _unmodified(run: Sequence[FileStep], current: bytes, texts: StepTexts) -> tu
     if not _is_comparable(base, current):
         raise _Conflict("it is too long now to be compared with what the edit left", current)
     splices = splicing.compose_all([_reverse(edit, texts, current) for edit in run])
-    before = _checked(base, splices, run)
+    before = _check(base, splices, run)
     rebased = rebase(splices, base, current)
     if not rebased.conflicts and not (len(run) > 1 and _goes_back(run, splices, rebased.later, base, texts)):
         return splicing.apply(current, rebased.splices), rebased.splices
@@ -206,8 +206,8 @@ def _goes_back(
 
 def _in_halves(run: Sequence[FileStep], current: bytes, texts: StepTexts) -> tuple[bytes, tuple[Splice, ...]]:
     middle = len(run) // 2
-    between, newer = _unmodified(run[:middle], current, texts)
-    content, older = _unmodified(run[middle:], between, texts)
+    between, newer = _undo_unmodified(run[:middle], current, texts)
+    content, older = _undo_unmodified(run[middle:], between, texts)
     return content, splicing.compose(newer, older)
 
 
@@ -230,7 +230,7 @@ def _n_undone(run: Sequence[FileStep], present: bytes) -> int | None:
     return next((n for n, edit in enumerate(run, 1) if edit.before == present), None)
 
 
-def _checked(content: bytes, splices: Sequence[Splice], run: Sequence[FileStep]) -> bytes:
+def _check(content: bytes, splices: Sequence[Splice], run: Sequence[FileStep]) -> bytes:
     """Return the content before the run. Raises: _Conflict, if the splices, which were kept on a disk, are wrong."""
     before = splicing.apply(content, splices)
     if content_digest(before) != run[-1].before:
@@ -250,14 +250,14 @@ def _doubles(before: bytes, base: bytes, present: bytes, result: bytes) -> bool:
     place of one step can belong to another.
     """
     fmt = detect_format(base)
-    shared = _brought(base, present, fmt) & _brought(present, result, fmt)
+    shared = _count_added_words(base, present, fmt) & _count_added_words(present, result, fmt)
     if not any(shared.values()):
         return False
     allowed, present_words = Counter(words_of(before, fmt)), Counter(words_of(result, fmt))
     return any(present_words[word] > allowed[word] for word in shared)
 
 
-def _brought(before: bytes, after: bytes, fmt: TextFormat) -> Counter[bytes]:
+def _count_added_words(before: bytes, after: bytes, fmt: TextFormat) -> Counter[bytes]:
     """Count the added words, without whitespace and signs."""
     added, removed = Counter[bytes](), Counter[bytes]()
     for splice in splices_between(before, after, fmt):

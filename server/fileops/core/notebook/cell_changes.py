@@ -22,37 +22,37 @@ def changes_between(before: Notebook, after: Notebook) -> tuple[CellChange, ...]
     pairs = _pairs(before, after)
     new_of = {old.index: new for old, new in pairs}
     old_of = {new.index: old for old, new in pairs}
-    moved = _moved(pairs)
+    moved = _find_moved(pairs)
     changes = list[CellChange]()
     next_old = 0
     for cell in after.cells:
         old = old_of.get(cell.index)
         if old is None:
-            changes.append(_removed_or_added("insert", cell))
+            changes.append(_to_insertion_or_deletion("insert", cell))
             continue
         if cell.index not in moved:
-            changes += _removed(before.cells[next_old : old.index], new_of)
+            changes += _find_removed(before.cells[next_old : old.index], new_of)
             next_old = old.index + 1
         if cell.index in moved:
-            changes.append(_changed("move", old, cell))
+            changes.append(_to_change("move", old, cell))
         if (kind := _kind(old, cell)) is not None:
-            changes.append(_changed(kind, old, cell))
-    return (*changes, *_removed(before.cells[next_old:], new_of))
+            changes.append(_to_change(kind, old, cell))
+    return (*changes, *_find_removed(before.cells[next_old:], new_of))
 
 
 def changes_of_contents(path: str, before: bytes, after: bytes) -> tuple[CellChange, ...]:
     """Return how the cells of a file differ; none if it is no notebook, before or after."""
-    differences = compared(path, before, after)
+    differences = compare(path, before, after)
     return differences if isinstance(differences, tuple) else ()
 
 
 def cells_since_read(path: str, file_path: str, read: bytes, present: bytes) -> ComparedCells | None:
     """Return how the cells differ from those that a session has read; None if it is no notebook."""
-    differences = compared(path, read, present)
+    differences = compare(path, read, present)
     return ComparedCells(file_path=file_path, compared=differences) if differences else None
 
 
-def compared(path: str, before: bytes | None, after: bytes | None) -> Compared:
+def compare(path: str, before: bytes | None, after: bytes | None) -> Compared:
     """Return how the cells of a file differ, or what else does; no changes if it is no notebook on both sides."""
     if before is None or after is None or not is_notebook_path(path):
         return ()
@@ -66,8 +66,8 @@ def compared(path: str, before: bytes | None, after: bytes | None) -> Compared:
     return "form only" if runs[0] == runs[1] else "outputs only"
 
 
-def _removed(cells: Sequence[Cell], new_of: dict[int, Cell]) -> Iterator[CellChange]:
-    return (_removed_or_added("delete", cell) for cell in cells if cell.index not in new_of)
+def _find_removed(cells: Sequence[Cell], new_of: dict[int, Cell]) -> Iterator[CellChange]:
+    return (_to_insertion_or_deletion("delete", cell) for cell in cells if cell.index not in new_of)
 
 
 def _kind(old: Cell, new: Cell) -> CellEditKind | None:
@@ -78,7 +78,7 @@ def _kind(old: Cell, new: Cell) -> CellEditKind | None:
     return "clear_outputs" if old.outputs and not new.outputs and new.cell_type == "code" else None
 
 
-def _changed(kind: CellEditKind, old: Cell, new: Cell) -> CellChange:
+def _to_change(kind: CellEditKind, old: Cell, new: Cell) -> CellChange:
     return CellChange(
         kind=kind,
         cell_id=new.name,
@@ -92,7 +92,7 @@ def _changed(kind: CellEditKind, old: Cell, new: Cell) -> CellChange:
     )
 
 
-def _removed_or_added(kind: CellEditKind, cell: Cell) -> CellChange:
+def _to_insertion_or_deletion(kind: CellEditKind, cell: Cell) -> CellChange:
     is_added = kind == "insert"
     return CellChange(
         kind=kind,
@@ -130,7 +130,7 @@ def _pairs_by_source(old: Sequence[Cell], new: Sequence[Cell]) -> Iterator[tuple
             yield from ((one, other) for one, other in corresponding if one.has_own_id == other.has_own_id)
 
 
-def _moved(pairs: Sequence[tuple[Cell, Cell]]) -> set[int]:
+def _find_moved(pairs: Sequence[tuple[Cell, Cell]]) -> set[int]:
     """Return the indexes afterwards of the fewest cells that must have been moved."""
     order = [old.index for old, _ in pairs]
     if order == sorted(order):

@@ -55,7 +55,7 @@ def page_of(
 
     is_unsaved: the sources are those of an editor, and the outputs those of the file.
     """
-    all_lines = _numbered_lines(notebook)
+    all_lines = _number_lines(notebook)
     total = all_lines[-1].end if all_lines else 0
     asked = all_lines if cell is None else [all_lines[cell.index]]
     first = max(1, offset or 1, asked[0].start if cell is not None else 1)
@@ -66,7 +66,7 @@ def page_of(
     ]
     texts, whole, n_chars = [_head(notebook, is_unsaved=is_unsaved)], set[str](), 0
     for lines in shown:
-        texts.append(_opening(lines.cell))
+        texts.append(_format_opening_tag(lines.cell))
         is_whole = first <= lines.start and lines.end <= last
         for number in range(max(first, lines.start), min(last, lines.end) + 1):
             line = lines.texts[number - lines.start]
@@ -97,7 +97,7 @@ def page_of(
 
 def lines_of_cell(notebook: Notebook, name: str) -> tuple[int, int]:
     """Return the first and the last number of the cell's lines; the last is less if it has none."""
-    lines = next(lines for lines in _numbered_lines(notebook) if lines.cell.name == name)
+    lines = next(lines for lines in _number_lines(notebook) if lines.cell.name == name)
     return lines.start, lines.end
 
 
@@ -112,10 +112,10 @@ def lines_with_names(notebook: Notebook) -> dict[str, str]:
 
 def lines_of_cells(notebook: Notebook) -> list[tuple[str, int, int]]:
     """Return of each cell its name, and the first and the last number of its lines."""
-    return [(lines.cell.name, lines.start, lines.end) for lines in _numbered_lines(notebook)]
+    return [(lines.cell.name, lines.start, lines.end) for lines in _number_lines(notebook)]
 
 
-def _numbered_lines(notebook: Notebook) -> list[_CellLines]:
+def _number_lines(notebook: Notebook) -> list[_CellLines]:
     texts = [_source_lines(cell) for cell in notebook.cells]
     ends = list(accumulate(map(len, texts)))
     return [
@@ -145,7 +145,7 @@ def _head(notebook: Notebook, *, is_unsaved: bool) -> str:
     return f"Notebook, {n} cell{'' if n == 1 else 's'}, nbformat {major}.{minor}{kernel}{unsaved}"
 
 
-def _opening(cell: Cell) -> str:
+def _format_opening_tag(cell: Cell) -> str:
     count = _execution_count(cell)
     run = "" if count is None else f' run="{count}"'
     note = ' note="its own id is not usable"' if cell.member("id") is not None and not cell.has_own_id else ""
@@ -177,7 +177,7 @@ def images_of(cell: Cell) -> Iterator[bytes]:
         for mime, value in cast("Mapping[str, object]", bundle).items() if isinstance(bundle, Mapping) else ():
             if mime in _IMAGES:
                 try:
-                    yield base64.b64decode("".join(joined(value).split()), validate=True)
+                    yield base64.b64decode("".join(join_lines(value).split()), validate=True)
                 except ValueError:
                     continue
 
@@ -200,7 +200,7 @@ def bundle_of(output: Mapping[str, object]) -> Mapping[str, object]:
     return cast("Mapping[str, object]", data) if isinstance(data, Mapping) else {}
 
 
-def joined(value: object) -> str:
+def join_lines(value: object) -> str:
     """Return a text that the format also writes as a list of its lines; "" if it is no text."""
     if isinstance(value, list):
         return "".join(part for part in cast("list[object]", value) if isinstance(part, str))
@@ -213,7 +213,7 @@ def _view_of(output: Mapping[str, object]) -> OutputView:
         name, value = _one_line(output.get("ename")), _one_line(output.get("evalue"))
         return OutputView(output_type=kind, name=name, value=value)
     bundle = bundle_of(output)
-    text = joined(output.get("text")) if kind == "stream" else _first_text(bundle, _SHORT_TEXTS)
+    text = join_lines(output.get("text")) if kind == "stream" else _first_text(bundle, _SHORT_TEXTS)
     lines = _plain_lines(text)
     return OutputView(
         output_type=kind,
@@ -260,7 +260,7 @@ def _whole_lines(outputs: Sequence[Mapping[str, object]], max_chars: int) -> lis
     lines = list[str]()
     for number, output in enumerate(outputs, 1):
         view = _view_of(output)
-        text = joined(output.get("text")) or _first_text(bundle_of(output), _WHOLE_TEXTS)
+        text = join_lines(output.get("text")) or _first_text(bundle_of(output), _WHOLE_TEXTS)
         if view.output_type == "error":
             lines_of_error = output.get("traceback")
             text = "\n".join(map(str, cast("list[object]", lines_of_error))) if isinstance(lines_of_error, list) else ""
@@ -274,7 +274,7 @@ def _first_text(bundle: Mapping[str, object], mimes: Sequence[str]) -> str:
     for mime in mimes:
         if mime == "application/json" and mime in bundle:
             return json.dumps(bundle[mime], ensure_ascii=False)
-        if text := joined(bundle.get(mime)):
+        if text := join_lines(bundle.get(mime)):
             return text
     return ""
 
@@ -285,7 +285,7 @@ def _plain_lines(text: str) -> list[str]:
 
 
 def _n_bytes(mime: str, value: object) -> int:
-    text = joined(value)
+    text = join_lines(value)
     if mime.startswith("image/") and mime != "image/svg+xml":
         return len(text) * 3 // 4  # it is base64
     return len((text or json.dumps(value)).encode("utf-8", "replace"))

@@ -11,7 +11,7 @@ from fileops.core import plan as planning
 from fileops.core import splices as splicing
 from fileops.core.diff.unified import change_of
 from fileops.core.notebook.cell_page import lines_of_cell
-from fileops.core.notebook.cell_source import Region, encoded, lines_of, splices_in
+from fileops.core.notebook.cell_source import Region, encode, lines_of, splices_in
 from fileops.core.notebook.cell_style import (
     cell_list_style,
     new_cell,
@@ -140,7 +140,7 @@ def plan_cells(
         check()
         try:
             before(notebook, edit)
-            step = _planned(notebook, edit, resolve)
+            step = _plan(notebook, edit, resolve)
         except _OF_ONE_EDIT as failure:
             failure.edit_index = index
             raise
@@ -157,7 +157,7 @@ def plan_cells(
     )
 
 
-def _planned(notebook: Notebook, edit: CellEdit, resolve: Resolve) -> _Planned:
+def _plan(notebook: Notebook, edit: CellEdit, resolve: Resolve) -> _Planned:
     match edit:
         case EditInCell():
             return _edit(notebook, edit, resolve)
@@ -261,9 +261,9 @@ def _with_source(
     """Return the plan of a change of the source, whose splices are over its text."""
     regions, n_chars, at = list[Region](), 0, 0
     for splice in splices:
-        n_chars += len(_decoded(text.data[at : splice.start]))
-        n_old = len(_decoded(text.data[splice.start : splice.end]))
-        regions.append(Region(n_chars, n_chars + n_old, _decoded(splice.new)))
+        n_chars += len(_decode(text.data[at : splice.start]))
+        n_old = len(_decode(text.data[splice.start : splice.end]))
+        regions.append(Region(n_chars, n_chars + n_old, _decode(splice.new)))
         n_chars, at = n_chars + n_old, splice.end
     style = source_list_style(notebook, cell)
     as_ascii = not all(region.new.isascii() for region in regions) and writes_ascii(notebook, cell)
@@ -273,7 +273,7 @@ def _with_source(
         index=cell.index,
         cell_type=cell.cell_type,
         old=cell.source,
-        new=_decoded(splicing.apply(text.data, splices)),
+        new=_decode(splicing.apply(text.data, splices)),
         has_old_outputs=bool(cell.outputs),
     )
     inside = splices_in(notebook, cell, regions, style, as_ascii=as_ascii)
@@ -285,7 +285,7 @@ def text_of(source: str) -> Text:
     return Text(data=source.encode("utf-8", "surrogatepass"), format=TextFormat())
 
 
-def _decoded(data: bytes) -> str:
+def _decode(data: bytes) -> str:
     return data.decode("utf-8", "surrogatepass")
 
 
@@ -295,7 +295,7 @@ def _decoded(data: bytes) -> str:
 def _insert(notebook: Notebook, edit: InsertCell) -> _Planned:
     at, names_places = _index_at(notebook, edit.place), not notebook.has_ids
     new_id = _new_id(notebook, edit, at) if notebook.has_ids else None
-    written = written_cell(notebook, at, edit.cell_type, edit.source, new_id)
+    written = format_cell(notebook, at, edit.cell_type, edit.source, new_id)
     if not notebook.cells:
         splice = Splice(notebook.cells_start + 1, notebook.cells_end - 1, cell_list_style(notebook).interior([written]))
     else:
@@ -312,7 +312,7 @@ def _insert(notebook: Notebook, edit: InsertCell) -> _Planned:
     return _Planned(splices=[splice], change=change)
 
 
-def written_cell(notebook: Notebook, at: int, cell_type: CellType, source: str, cell_id: str | None) -> bytes:
+def format_cell(notebook: Notebook, at: int, cell_type: CellType, source: str, cell_id: str | None) -> bytes:
     """Return a new cell for this index, written as the cells near it. cell_id: None for one without an id."""
     values = {"cell_type": f'"{cell_type}"'.encode(), "metadata": b"{}"}
     if cell_type == "code":
@@ -320,9 +320,9 @@ def written_cell(notebook: Notebook, at: int, cell_type: CellType, source: str, 
     if cell_id is not None:
         values["id"] = f'"{cell_id}"'.encode()
     as_ascii = not source.isascii() and writes_ascii(notebook, None)
-    written: list[bytes] | bytes = b'"%s"' % encoded(source, as_ascii=as_ascii)
+    written: list[bytes] | bytes = b'"%s"' % encode(source, as_ascii=as_ascii)
     if uses_lists(notebook, at):
-        written = [b'"%s"' % encoded(line, as_ascii=as_ascii) for line in lines_of(source)]
+        written = [b'"%s"' % encode(line, as_ascii=as_ascii) for line in lines_of(source)]
     return new_cell(notebook, at, cell_type, values, written)
 
 

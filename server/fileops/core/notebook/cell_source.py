@@ -32,7 +32,7 @@ class Region(Struct, frozen=True):
     new: str
 
 
-def encoded(text: str, *, as_ascii: bool) -> bytes:
+def encode(text: str, *, as_ascii: bool) -> bytes:
     """Return the text as in a JSON string, without quotes."""
     escaped = json.dumps(text, ensure_ascii=as_ascii)[1:-1]
     return _SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", escaped).encode()
@@ -53,7 +53,7 @@ def splices_in(
 def _in_piece(data: bytes, piece: Piece, region: Region, first: int, *, as_ascii: bool) -> Splice:
     """Return the splice of a region inside a JSON string. first: the number of the string's first character."""
     start, end = _offsets(data, piece, region.start - first, region.end - first)
-    return Splice(start, end, encoded(region.new, as_ascii=as_ascii))
+    return Splice(start, end, encode(region.new, as_ascii=as_ascii))
 
 
 def _offsets(data: bytes, piece: Piece, *numbers: int) -> list[int]:
@@ -100,11 +100,11 @@ class _List:
     def splices(self, regions: Sequence[Region]) -> list[Splice]:
         if not self._pieces:
             text = "".join(region.new for region in regions)
-            elements = [b'"%s"' % encoded(line, as_ascii=self._as_ascii) for line in lines_of(text)]
+            elements = [b'"%s"' % encode(line, as_ascii=self._as_ascii) for line in lines_of(text)]
             return [Splice(self._start + 1, self._end - 1, self._style.interior(elements))] if text else []
         groups = list[_Group]()
         for region in regions:
-            first, last = self._touched(region, groups[-1].last if groups else -1)
+            first, last = self._find_touched(region, groups[-1].last if groups else -1)
             if groups and first <= groups[-1].last:
                 before = groups.pop()
                 groups.append(_Group(before.first, max(last, before.last), [*before.regions, region]))
@@ -113,9 +113,9 @@ class _List:
         if sum(group.last - group.first + 1 for group in groups) == len(self._pieces) and len(groups) > 1:
             # All elements may go, and an empty list has no separators: that is one change.
             groups = [_Group(0, len(self._pieces) - 1, list(regions))]
-        return [self._changed(group) for group in groups]
+        return [self._to_splice(group) for group in groups]
 
-    def _touched(self, region: Region, changed: int) -> tuple[int, int]:
+    def _find_touched(self, region: Region, changed: int) -> tuple[int, int]:
         """Return the first and the last element that the region changes.
 
         If an element loses the newline at its end, the next one continues its line, so that it changes too.
@@ -134,12 +134,12 @@ class _List:
             last += 1
         return first, last
 
-    def _changed(self, group: _Group) -> Splice:
+    def _to_splice(self, group: _Group) -> Splice:
         first, last, region = group.first, group.last, group.regions[0]
         is_inside = len(group.regions) == 1 and first == last and region.end < self._firsts[first + 1]
         if is_inside and not (self._has_one_line_each and "\n" in region.new):
             return _in_piece(self._data, self._pieces[first], region, self._firsts[first], as_ascii=self._as_ascii)
-        elements = _joined(self._units_after(self._units(first, last), self._firsts[first], group.regions))
+        elements = _join(self._units_after(self._units(first, last), self._firsts[first], group.regions))
         if elements:
             new = self._separator().join(b'"%s"' % element for element in elements)
             return Splice(self._pieces[first].start, self._pieces[last].end, new)
@@ -166,7 +166,7 @@ class _List:
             changed += units[at:start]
             removed = units[start:end]
             new = [
-                _Unit(char, encoded(char, as_ascii=self._as_ascii), char == "\n" and self._has_one_line_each)
+                _Unit(char, encode(char, as_ascii=self._as_ascii), char == "\n" and self._has_one_line_each)
                 for char in region.new
             ]
             if removed and removed[-1].ends and new and (removed[-1].char != "\n" or new[-1].char == "\n"):
@@ -183,7 +183,7 @@ class _List:
         return self._style.separator
 
 
-def _joined(units: Sequence[_Unit]) -> list[bytes]:
+def _join(units: Sequence[_Unit]) -> list[bytes]:
     """Return the elements, without quotes."""
     elements, raws = list[bytes](), list[bytes]()
     for unit in units:

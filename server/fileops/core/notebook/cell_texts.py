@@ -43,7 +43,9 @@ def view_of(before: Notebook, after: Notebook, parts: Sequence[ReviewPart]) -> C
     if len(places) != len(parts):
         return None
     old, new = [_block(cell, sign) for cell in before.cells], [_block(cell, sign) for cell in after.cells]
-    shown = [_shown_part(part, old, new, of_old, of_new) for part, (of_old, of_new) in zip(parts, places, strict=True)]
+    shown = [
+        _to_shown_part(part, old, new, of_old, of_new) for part, (of_old, of_new) in zip(parts, places, strict=True)
+    ]
     return CellsView(original_text="".join(old), proposed_text="".join(new), changes=tuple(shown))
 
 
@@ -62,7 +64,7 @@ def with_text(shown: Sequence[Notebook], notebook: Notebook, text: str) -> bytes
         if cell.index < at:
             raise NotTheCells(f"the line {head!r} is there twice, or has another place")
         at = cell.index + 1
-        if source != _with_newlines(_shown(cell.source)):
+        if source != _with_newlines(_to_shown(cell.source)):
             steps.append(SetSource(cell_id=cell.name, source=source))
     kept = {head for head, _ in blocks}
     steps += [DeleteCell(cell_id=cell.name) for head, cell in reversed(heads.items()) if head not in kept]
@@ -88,11 +90,11 @@ def _head(cell: Cell, sign: str) -> str:
 
 
 def _block(cell: Cell, sign: str) -> str:
-    source = f"{_shown(cell.source)}\n" if cell.source else ""
+    source = f"{_to_shown(cell.source)}\n" if cell.source else ""
     return f"{_head(cell, sign)}\n{source}\n"
 
 
-def _shown(source: str) -> str:
+def _to_shown(source: str) -> str:
     """Return the source as it can be sent: it may have lone surrogates."""
     return source.encode("utf-8", "replace").decode()
 
@@ -126,7 +128,7 @@ def _source(lines: Sequence[str], *, is_last: bool) -> str:
     return "\n".join(lines[:-1] if lines and not lines[-1] else lines)
 
 
-def _shown_part(
+def _to_shown_part(
     part: ReviewPart, old: Sequence[str], new: Sequence[str], of_old: tuple[int, int], of_new: tuple[int, int]
 ) -> ShownPart:
     """Return the part with its lines in the texts: those that differ, from the first one to the last one."""

@@ -92,7 +92,7 @@ class Cell(Struct, frozen=True):
         return next(self._in_file(member) for member in self.inside if member.key == "source")
 
     def _in_file(self, member: Member) -> Member:
-        return _shifted(member, self.start)
+        return _shift(member, self.start)
 
 
 class Notebook(Struct, frozen=True):
@@ -121,7 +121,7 @@ class Notebook(Struct, frozen=True):
         return next((cell for cell in self.cells if cell.name == name), None)
 
 
-def _shifted(member: Member, n_bytes: int) -> Member:
+def _shift(member: Member, n_bytes: int) -> Member:
     return Member(member.key, member.key_start + n_bytes, member.start + n_bytes, member.end + n_bytes)
 
 
@@ -148,7 +148,7 @@ def parse(data: bytes) -> Notebook:
     if len(data) > MAX_BYTES:
         raise _too_large_in_bytes()
     start = len(_BOM) if data.startswith(_BOM) else 0
-    content = _decoded(data, start)
+    content = _decode(data, start)
     version, values = _version(content), content.get("cells")
     if not isinstance(values, list):
         raise NotebookInvalid(fault="no_notebook", reason="it has no list of cells")
@@ -182,7 +182,7 @@ def after_splices(notebook: Notebook, splices: Sequence[Splice]) -> Notebook:
     data = splicing.apply(notebook.data, splices)
     if len(data) > MAX_BYTES:
         raise _too_large_in_bytes()
-    kept = _kept_cells(notebook.cells, splices)
+    kept = _find_untouched_cells(notebook.cells, splices)
     places, was_at = list[_Element](), dict[int, Cell]()
     at = _after_space(data, notebook.cells_start + 1)
     while data[at] != _LIST_END:
@@ -201,7 +201,7 @@ def after_splices(notebook: Notebook, splices: Sequence[Splice]) -> Notebook:
     members = [
         Member(member.key, member.key_start, member.start, member.end + growth)
         if member.start == notebook.cells_start
-        else _shifted(member, growth if member.start > notebook.cells_start else 0)
+        else _shift(member, growth if member.start > notebook.cells_start else 0)
         for member in notebook.members
     ]
     return Notebook(
@@ -225,7 +225,7 @@ def _require_few(n_cells: int) -> None:
         raise NotebookInvalid(fault="too_large", reason=f"it has over {MAX_CELLS:,} cells")
 
 
-def _kept_cells(cells: Sequence[Cell], splices: Sequence[Splice]) -> dict[int, Cell]:
+def _find_untouched_cells(cells: Sequence[Cell], splices: Sequence[Splice]) -> dict[int, Cell]:
     """Return the cells that no splice touches, by where they begin afterwards."""
     kept, shift, at = dict[int, Cell](), 0, 0
     for cell in cells:
@@ -237,7 +237,7 @@ def _kept_cells(cells: Sequence[Cell], splices: Sequence[Splice]) -> dict[int, C
     return kept
 
 
-def _decoded(data: bytes, start: int) -> Mapping[str, object]:
+def _decode(data: bytes, start: int) -> Mapping[str, object]:
     try:
         content: object = json.loads(data[start:].decode("utf-8"))
     except UnicodeDecodeError as failure:
@@ -316,7 +316,7 @@ def _cell(data: bytes, name: str, index: int, place: "_Element", value: object) 
         index=index,
         start=place.start,
         end=place.end,
-        inside=tuple(_shifted(member, -place.start) for member in members),
+        inside=tuple(_shift(member, -place.start) for member in members),
         values=values,
         cell_type=cast("CellType", cell_type),
         texts=cast("list[str]", texts),
@@ -356,7 +356,7 @@ class _Scan:
         data, members = self._data, list[Member]()
         at = _after_space(data, at + 1)
         while data[at] != _OBJECT_END:
-            key_start, key_end = at, _string_end(data, at)
+            key_start, key_end = at, _find_string_end(data, at)
             start = _after_space(data, _after_space(data, key_end) + 1)
             key = cast("str", json.loads(data[key_start:key_end]))
             if key == listed and data[start] == _LIST_START:
@@ -379,7 +379,7 @@ def _elements(data: bytes, at: int) -> Iterator[_Element]:
 
 def _value_end(data: bytes, at: int) -> int:
     if data[at] == _QUOTE:
-        return _string_end(data, at)
+        return _find_string_end(data, at)
     if data[at] not in b"{[":
         found = _LITERAL.match(data, at)
         return at if found is None else found.end()
@@ -392,7 +392,7 @@ def _value_end(data: bytes, at: int) -> int:
             return at
 
 
-def _string_end(data: bytes, at: int) -> int:
+def _find_string_end(data: bytes, at: int) -> int:
     """Return where the string that begins at `at` ends. `find` passes an image in a thousandth of a regex's time."""
     while True:
         at = data.find(b'"', at + 1)

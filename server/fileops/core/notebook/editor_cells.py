@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
 
 from fileops.core import splices as splicing
-from fileops.core.notebook.cell_plan import source_splices, written_cell
+from fileops.core.notebook.cell_plan import format_cell, source_splices
 from fileops.core.notebook.cell_style import cell_list_style
 from fileops.core.notebook.cells import Cell, Notebook, is_cell_id, parse
 from fileops.model.edits import Splice
@@ -71,7 +71,7 @@ def with_cells(data: bytes, shown: Sequence[ShownCell]) -> bytes:
             elements.append(splicing.apply_within(data, _changes(notebook, cell, one), cell.start, cell.end))
         else:
             cell_id = _id_of_new(one, taken) if notebook.has_ids else None
-            elements.append(written_cell(notebook, at, one.cell_type, one.source, cell_id))
+            elements.append(format_cell(notebook, at, one.cell_type, one.source, cell_id))
     interior = cell_list_style(notebook).interior(elements)
     return data[: notebook.cells_start + 1] + interior + data[notebook.cells_end - 1 :]
 
@@ -125,7 +125,7 @@ def cells_after(before: Notebook, after: Notebook, splices: Sequence[Splice]) ->
     return tuple(_editor_cell(cell, origins.get(cell.index), before) for cell in after.cells)
 
 
-def changed_sources(before: Notebook, cells: Sequence[EditorCell]) -> dict[int, str] | None:
+def find_changed_sources(before: Notebook, cells: Sequence[EditorCell]) -> dict[int, str] | None:
     """Return the new source of each cell that has one, by its index; None if the edit does something else, too."""
     changed = dict[int, str]()
     if [cell.moved_from for cell in cells] != list(range(len(before.cells))):
@@ -155,8 +155,8 @@ def _origins(before: Notebook, after: Notebook, splices: Sequence[Splice]) -> di
     by_span = {(cell.start, cell.end): cell.index for cell in after.cells}
     origins = dict[int, int]()
     for cell in before.cells:
-        start = _shifted(splices, cell.start, at_start=True)
-        end = _shifted(splices, cell.end, at_start=False)
+        start = _shift(splices, cell.start, at_start=True)
+        end = _shift(splices, cell.end, at_start=False)
         index = None if start is None or end is None else by_span.get((start, end))
         if index is not None:
             origins[index] = cell.index
@@ -175,7 +175,7 @@ def _origins(before: Notebook, after: Notebook, splices: Sequence[Splice]) -> di
     return origins
 
 
-def _shifted(splices: Sequence[Splice], at: int, *, at_start: bool) -> int | None:
+def _shift(splices: Sequence[Splice], at: int, *, at_start: bool) -> int | None:
     """Return where an end of a cell is after the splices; None if it is inside one of them."""
     shift = 0
     for splice in splices:

@@ -31,7 +31,7 @@ from fileops.model.notebooks import (
 
 def cells_of_read(notebook: Notebook, shown: Collection[str]) -> KnownCells:
     """Return what a read shows that has shown the source of these cells whole."""
-    return {cell.name: _known(cell, is_shown=cell.name in shown) for cell in notebook.cells}
+    return {cell.name: _to_known(cell, is_shown=cell.name in shown) for cell in notebook.cells}
 
 
 def after_read(known: KnownCells | None, read: KnownCells) -> KnownCells:
@@ -58,12 +58,12 @@ def after_write(known: KnownCells, old: bytes, new: bytes, changes: Sequence[Cel
     for cell in after.cells:
         was, known_cell = old_cells.get(cell.name), known.get(cell.name)
         if cell.name == inserted:
-            cells[cell.name] = _known(cell, is_shown=True)
+            cells[cell.name] = _to_known(cell, is_shown=True)
         elif known_cell is None:
             if was is None:
-                cells[cell.name] = _known(cell, is_shown=True)
+                cells[cell.name] = _to_known(cell, is_shown=True)
         elif was is not None and (cell.has_own_id or has_same_places) and _is_same(known_cell, was):
-            now = _known(cell, is_shown=known_cell.is_shown)
+            now = _to_known(cell, is_shown=known_cell.is_shown)
             # Outputs of a run since the last read are still unseen: they must not be thrown away with the cell.
             has_seen_outputs = known_cell.outputs == _outputs_digest(was)
             cells[cell.name] = now if has_seen_outputs else replace(now, outputs=known_cell.outputs)
@@ -85,7 +85,7 @@ def after_host_write(
         return known
     cells = after_write(cells_of_read(before, ()) if known is None else known, old, new, changes)
     written = {change.cell_id for change in changes if change.kind not in {"delete", "move"}}
-    return {**cells, **{cell.name: _known(cell, is_shown=True) for cell in after.cells if cell.name in written}}
+    return {**cells, **{cell.name: _to_known(cell, is_shown=True) for cell in after.cells if cell.name in written}}
 
 
 def _has_same_places(before: Notebook, after: Notebook) -> bool:
@@ -144,17 +144,17 @@ class CellGuard:
             cell_of(notebook, name)
         elif cell is None:
             if known is not None:
-                raise changed(name)
+                raise to_modified(name)
             cell_of(notebook, name)
         elif known is None or (shown and not known.is_shown):
             if known is not None and not _is_same(known, cell):
-                raise changed(name)
+                raise to_modified(name)
             if shown:
                 raise NotRead(cell_id=name, cell_lines=self._lines(notebook, name))
             if known is None and self._known:  # another program has added it
-                raise changed(name)
+                raise to_modified(name)
         elif not _is_same(known, cell, with_outputs=outputs):
-            raise changed(name)
+            raise to_modified(name)
 
     def _lines(self, notebook: Notebook, name: str) -> LineRange | None:
         start, end = lines_of_cell(notebook, name)
@@ -179,11 +179,11 @@ def _own_names(before: Notebook, edit: CellEdit, after: Notebook) -> set[str]:
             return {cell.name for cell in after.cells if id(cell.values) not in old}
 
 
-def changed(name: str) -> ModifiedExternally:
+def to_modified(name: str) -> ModifiedExternally:
     return ModifiedExternally(changed_by="external", relevance=Relevance(reason="cell", cell_id=name))
 
 
-def _known(cell: Cell, *, is_shown: bool) -> KnownCell:
+def _to_known(cell: Cell, *, is_shown: bool) -> KnownCell:
     return KnownCell(_source_digest(cell), _outputs_digest(cell), is_id=cell.has_own_id, is_shown=is_shown)
 
 

@@ -32,7 +32,7 @@ def is_python(notebook: Notebook) -> bool:
     return any(isinstance(name, str) and name.lower() in {"python", "ipython"} for name in names)
 
 
-def changed_code(notebook: Notebook, changes: Sequence[CellChange]) -> list[ChangedCode]:
+def find_changed_code(notebook: Notebook, changes: Sequence[CellChange]) -> list[ChangedCode]:
     """Return the code cells with new code, in the order of the changes. notebook: after them, with a Python kernel."""
     first = dict[str, CellChange]()
     for change in changes:

@@ -35,7 +35,7 @@ class Aligned(Struct, frozen=True):
         return sum(span.stop - span.start for span in self.vector if span.removers == (event,))
 
 
-def applied(
+def apply(
     vector: Vector,
     splices: Sequence[Splice],
     event: int,
@@ -54,11 +54,11 @@ def applied(
     reader, made, growth = _Reader(vector), _Made(event, texts, writes=writes, is_own=is_own, donors=donors), 0
     for splice in splices:
         made.spans += reader.take(splice.start)
-        made.spans += map(made.removed, reader.take(splice.end))
+        made.spans += map(made.remove, reader.take(splice.end))
         made.insert(splice.new, splice.start + growth, reader.next)
         growth += len(splice.new) - (splice.end - splice.start)
     made.spans += reader.take_rest()
-    return made.aligned()
+    return made.to_aligned()
 
 
 class Donor:
@@ -93,7 +93,7 @@ class Donor:
                 return min(stop, first), []
         return stop, []
 
-    def removed(self, span: Span) -> Span | None:
+    def to_removed(self, span: Span) -> Span | None:
         """Return a span of the present content as it was removed here; None if it was not."""
         spans = self._removed.get(span.writer, ())
         n = bisect_right(spans, span.start, key=attrgetter("start")) - 1
@@ -102,18 +102,18 @@ class Donor:
         return spans[n].part(span.start - spans[n].start, span.stop - spans[n].start)
 
 
-def reordered(vector: Vector, data: bytes, texts: Texts) -> Vector:
+def reorder(vector: Vector, data: bytes, texts: Texts) -> Vector:
     """Return the vector with those lines moved, and then those words, that the content has at other places.
 
     Removed text moves with what follows it.
     """
     fmt = TextFormat(encoding=detect_format(data).encoding)
     lines, words = split_lines(data, fmt), words_of(data, fmt)
-    by_lines = _moved(list(_units(vector, texts, lambda text: split_lines(text, fmt), newline_of(fmt))), lines)
-    return _moved(list(_units(by_lines, texts, lambda text: words_of(text, fmt))), words)
+    by_lines = _move(list(_units(vector, texts, lambda text: split_lines(text, fmt), newline_of(fmt))), lines)
+    return _move(list(_units(by_lines, texts, lambda text: words_of(text, fmt))), words)
 
 
-def _moved(units: Sequence[tuple[bytes, list[Span]]], new: Sequence[bytes]) -> Vector:
+def _move(units: Sequence[tuple[bytes, list[Span]]], new: Sequence[bytes]) -> Vector:
     old = [text for text, _ in units]
     ranges = changed_ranges(old, new)
     loose: dict[bytes, list[int]] = {}  # what is at another place, or nowhere
@@ -208,7 +208,7 @@ class _Made:
         self._given: dict[int, list[Span]] = {}  # by writer: what donors gave
         self._event, self._texts, self._writes, self._is_own = event, texts, writes, is_own
 
-    def aligned(self) -> Aligned:
+    def to_aligned(self) -> Aligned:
         spans = self.spans
         if self._given:  # it is not also there as removed
             spans = [span for span in spans if not (span.removers and self._is_given(span))]
@@ -217,12 +217,12 @@ class _Made:
     def _is_given(self, span: Span) -> bool:
         return any(given.start <= span.start and span.stop <= given.stop for given in self._given.get(span.writer, ()))
 
-    def removed(self, span: Span) -> Span:
+    def remove(self, span: Span) -> Span:
         """Return a span as the donor has it that removed it, else as the event removed it."""
         if span.removers:
             return span
-        found = (donor.removed(span) for donor in self._donors)
-        return next((removed for removed in found if removed is not None), None) or span.removed(self._event)
+        found = (donor.to_removed(span) for donor in self._donors)
+        return next((removed for removed in found if removed is not None), None) or span.remove(self._event)
 
     def insert(self, text: bytes, at: int, after: Span | None) -> None:
         """Insert text behind what was removed here, but before what the text after it replaced.
@@ -252,7 +252,7 @@ class _Made:
                     break
                 end = min(end, reached)
             else:
-                given, reached = [Span.written(self._event, start, end)], end
+                given, reached = [Span.from_writer(self._event, start, end)], end
                 self._written += given
             for span in given if given[0].writer != self._event else ():
                 self._given.setdefault(span.writer, []).append(span)
@@ -270,9 +270,9 @@ class _Made:
             if stop is None:
                 continue
             cancelled = {removal for span in spans[start:stop] for removal in span.removers}
-            spans[start:stop] = [span.returned(event) for span in spans[start:stop]]
+            spans[start:stop] = [span.bring_back(event) for span in spans[start:stop]]
             if not self._is_own:
-                spans[first:] = [_removed_again(span, event, cancelled) for span in spans[first:]]
+                spans[first:] = [_remove_again(span, event, cancelled) for span in spans[first:]]
             return True
         return False
 
@@ -288,12 +288,12 @@ class _Made:
         return None
 
 
-def _removed_again(span: Span, event: int, cancelled: Collection[int]) -> Span:
+def _remove_again(span: Span, event: int, cancelled: Collection[int]) -> Span:
     """What others had brought back in place of text that is there again is removed as it was before."""
     returned_by = [by for by, undone in span.effects if undone and by in cancelled]
     if span.removers != (event,) or not returned_by:
         return span
-    again = span.with_effects(span.effects[:-1]).cancelled(event, returned_by)
+    again = span.with_effects(span.effects[:-1]).cancel(event, returned_by)
     return again if again.removers else span
 
 

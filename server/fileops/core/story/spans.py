@@ -36,7 +36,7 @@ class Span(Struct, frozen=True, gc=False):
     effects: tuple[Effect, ...] = ()
 
     @classmethod
-    def written(cls, writer: int, start: int, stop: int) -> "Span":
+    def from_writer(cls, writer: int, start: int, stop: int) -> "Span":
         return cls(writer, start, stop, stop - start)
 
     @property
@@ -67,20 +67,20 @@ class Span(Struct, frozen=True, gc=False):
         n_bytes = 0 if self.removers else stop - start
         return replace(self, start=self.start + start, stop=self.start + stop, n_bytes=n_bytes)
 
-    def removed(self, event: int) -> "Span":
+    def remove(self, event: int) -> "Span":
         return self if self.removers else self.with_effects((*self.effects, (event, ())))
 
-    def cancelled(self, event: int, undone: Collection[int]) -> "Span":
+    def cancel(self, event: int, undone: Collection[int]) -> "Span":
         """Return it as it is after this event has cancelled the effects of others."""
         return self.with_effects((*self.effects, (event, tuple(sorted(undone))))) if undone else self
 
-    def lent(self, event: int, undone: Collection[int]) -> "Span":
+    def lend(self, event: int, undone: Collection[int]) -> "Span":
         """Return it as it is after this event has cancelled the effects of others, but lends it to lines of others."""
-        return self.with_effects((*self.cancelled(event, undone).effects, (-event, (event,))))
+        return self.with_effects((*self.cancel(event, undone).effects, (-event, (event,))))
 
-    def returned(self, event: int) -> "Span":
+    def bring_back(self, event: int) -> "Span":
         """Return it as it is after this event has brought it back."""
-        return self.cancelled(event, self.removers)
+        return self.cancel(event, self.removers)
 
     def with_effects(self, effects: tuple[Effect, ...]) -> "Span":
         removers = _removers(self.writer, effects)
@@ -130,7 +130,7 @@ class Texts:
 def weave(one: Vector, other: Vector) -> list[Pair]:
     """Return the spans of both vectors in one order, divided at the same offsets."""
     cuts = _cuts(one, other)
-    ones, others = list(_divided(one, cuts)), list(_divided(other, cuts))
+    ones, others = list(_divide(one, cuts)), list(_divide(other, cuts))
     places = {(span.writer, span.start): n for n, span in enumerate(ones)}
     positions = [places.get((span.writer, span.start), -1) for span in others]
     in_order = dict(_longest_ascent(positions))
@@ -148,18 +148,18 @@ def weave(one: Vector, other: Vector) -> list[Pair]:
     return pairs
 
 
-def moved(present: Vector, other: Vector, event: int) -> Vector:
+def move(present: Vector, other: Vector, event: int) -> Vector:
     """Return the vector of the other content, with all that differs from the present one as this event's change."""
     result: list[Span] = []
     for now, then in weave(present, other):
         if now is None:
             assert then is not None
             absent = then.with_effects((*then.effects, (_ABSENT, ())))
-            result.append(then if then.removers else absent.cancelled(event, (_ABSENT,)))
+            result.append(then if then.removers else absent.cancel(event, (_ABSENT,)))
         elif then is None or then.removers:
-            result.append(now.removed(event))
+            result.append(now.remove(event))
         else:
-            result.append(now.returned(event) if now.removers else then)
+            result.append(now.bring_back(event) if now.removers else then)
     return tuple(result)
 
 
@@ -172,7 +172,7 @@ def _cuts(*vectors: Vector) -> dict[int, list[int]]:
     return {writer: sorted(offsets) for writer, offsets in cuts.items()}
 
 
-def _divided(vector: Vector, cuts: Mapping[int, Sequence[int]]) -> Iterator[Span]:
+def _divide(vector: Vector, cuts: Mapping[int, Sequence[int]]) -> Iterator[Span]:
     for span in vector:
         offsets = cuts[span.writer]
         first, stop = bisect_right(offsets, span.start), bisect_left(offsets, span.stop)

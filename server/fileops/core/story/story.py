@@ -12,8 +12,8 @@ from fileops.core import splices as splicing
 from fileops.core.diff.contents import common_lines, splices_between, splices_of_blanks
 from fileops.core.merge.rebase import minimal
 from fileops.core.merge.texts import StepTexts
-from fileops.core.story.alignment import Aligned, Donor, applied, reordered, splices_by_words
-from fileops.core.story.spans import OLDER, Span, Texts, Vector, moved
+from fileops.core.story.alignment import Aligned, Donor, apply, reorder, splices_by_words
+from fileops.core.story.spans import OLDER, Span, Texts, Vector, move
 from fileops.core.story.undo import Undo
 from fileops.core.text import detect_format, split_lines
 from fileops.model.digest import content_digest
@@ -66,7 +66,7 @@ class Story:
     def __init__(self, first: bytes, *, has_donors: bool = True) -> None:
         """Args: has_donors: whether a new content may have text of any known one; else only of the present one."""
         self.data, self._has_donors = first, has_donors
-        self.vector: Vector = (Span.written(OLDER, 0, len(first)),) if first else ()
+        self.vector: Vector = (Span.from_writer(OLDER, 0, len(first)),) if first else ()
         self.texts = Texts()
         self.texts.add(first)
         self.entry_ids: list[str | None] = [None]  # of each event; None if it is not recorded
@@ -162,7 +162,7 @@ class Story:
     ) -> Aligned:
         present, content = self.vector, self.data
         if undone:  # even if the content stays, some of its text may not come back any more
-            present = self._undone(frozenset(undone), data, event)
+            present = self._undo(frozenset(undone), data, event)
             content = self.texts.content(present)
             self.is_exact = self.is_exact and data == content
         if data == content:
@@ -174,11 +174,11 @@ class Story:
         if known is not None:
             return Aligned(known, ())
         if undone:  # where it puts what it brings back is its own affair
-            present = reordered(present, data, self.texts)
+            present = reorder(present, data, self.texts)
             splices = splices_by_words([self.texts.of(span) for span in present if not span.removers], data)
         elif splices is None or splicing.apply(content, splices) != data:
             splices = _line_by_line(splices_between(content, data, detect_format(content or data)), content)
-        aligned = applied(present, splices, event, self.texts, writes=writes, is_own=is_own)
+        aligned = apply(present, splices, event, self.texts, writes=writes, is_own=is_own)
         if writes or not self._has_donors or not (aligned.n_written(data) or parents):
             return aligned
         best = self._best(present, data, event, aligned, splices, parents)
@@ -192,10 +192,10 @@ class Story:
 
         None if text is at other places in the two: there is no one order then.
         """
-        own = moved(self.vector, vector, event)
+        own = move(self.vector, vector, event)
         return own if self.texts.content(own) == data else None
 
-    def _undone(self, undone: frozenset[int], data: bytes, event: int) -> Vector:
+    def _undo(self, undone: frozenset[int], data: bytes, event: int) -> Vector:
         """Return the vector after an undo that led to this content, or to one like it."""
         vector = self.undo(undone).vector(event)
         if self.texts.content(vector) == data:
@@ -228,13 +228,13 @@ class Story:
         if (closest := self._closest(lines)) is not None:
             others = splices_between(self.texts.content(closest), data, detect_format(data))
             if all(splice.start == splice.end for splice in others) and _n_changed(others) < _n_changed(splices):
-                other = applied(closest, others, event, self.texts)
+                other = apply(closest, others, event, self.texts)
                 if other.n_written(data) <= fewest:  # all of the known content is there again, beside new text
                     best, fewest = other, other.n_written(data)
         vectors = [*map(self._known.get, map(content_digest, parents)), *self._nearest(lines)]
         donors = [Donor(present, vector, data, self.texts) for vector in vectors if vector is not None]
         if donors and (fewest or parents):
-            other = applied(present, splices, event, self.texts, donors=donors)
+            other = apply(present, splices, event, self.texts, donors=donors)
             if (other.n_written(data), other.n_removed(event)) < (fewest, best.n_removed(event)):
                 best = other
         return best

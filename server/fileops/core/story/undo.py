@@ -101,16 +101,16 @@ class Undo:
         """Return the vector of that content, if the undo is this event."""
         (ends, needless), spans = self._line_ends(self._fates()), list[Span]()
         for n, span in enumerate(self._spans):
-            undone = self._undone_events(n, span)
+            undone = self._find_undone_events(n, span)
             if n in needless:
                 undone |= self._lent[n]
             if n not in ends:
-                spans.append(span.cancelled(event, undone))
+                spans.append(span.cancel(event, undone))
                 continue
             start, stop = ends[n]
             parts = span.part(0, start), span.part(start, stop), span.part(stop, span.n_bytes)
             spans += (
-                part.lent(event, undone) if part is parts[1] else part.cancelled(event, undone)
+                part.lend(event, undone) if part is parts[1] else part.cancel(event, undone)
                 for part in parts
                 if part.start < part.stop
             )
@@ -154,15 +154,15 @@ class Undo:
         cluster = self._cluster_of.get((event, n))
         return cluster is not None and cluster.why is None
 
-    def _undone_events(self, n: int, span: Span) -> set[int]:
+    def _find_undone_events(self, n: int, span: Span) -> set[int]:
         return {event for event in span.events if self._is_undone(event, n)}
 
     def _fates(self) -> list[Fate]:
         return [self._fate(n, span) for n, span in enumerate(self._spans)]
 
     def _fate(self, n: int, span: Span) -> Fate:
-        undone = self._undone_events(n, span)
-        after = span.cancelled(self._next_event, undone)
+        undone = self._find_undone_events(n, span)
+        after = span.cancel(self._next_event, undone)
         if not after.removers:
             return "returns" if span.removers else "stays"
         if not span.removers:
@@ -205,11 +205,11 @@ class Undo:
             if cluster.event not in self._formats or cluster.why is not None:
                 continue
             # What was written since would not be there to be formatted.
-            if all(self._spans[n].writer > cluster.event for n in self._going_beside(cluster, fates, stops)):
+            if all(self._spans[n].writer > cluster.event for n in self._find_going_beside(cluster, fates, stops)):
                 cluster.why, is_new = "apart", True
         return is_new
 
-    def _going_beside(self, cluster: EventPlace, fates: Sequence[Fate], stops: Sequence[int]) -> list[int]:
+    def _find_going_beside(self, cluster: EventPlace, fates: Sequence[Fate], stops: Sequence[int]) -> list[int]:
         """Return the spans that go beside a blank and take it with them: the words before and after it, or one of them.
 
         A blank between two words of a line goes with both; one at the beginning or end of a line goes with that line's
@@ -323,9 +323,9 @@ class Undo:
 
     def _joints(self, fates: Sequence[Fate]) -> Iterator[tuple[int, int]]:
         """Yield the spans that the undo brings side by side, and that never were: before and behind the joint."""
-        return (pair for pair in self._changed(fates) if pair[0] >= 0 and not self._were_together(*pair))
+        return (pair for pair in self._find_changed(fates) if pair[0] >= 0 and not self._were_together(*pair))
 
-    def _changed(self, fates: Sequence[Fate]) -> Iterator[tuple[int, int]]:
+    def _find_changed(self, fates: Sequence[Fate]) -> Iterator[tuple[int, int]]:
         """Yield the spans between which the undo changes something, but for ends of lines that earlier undos lent.
 
         -1 is the beginning of the content, and the number after the last span its end.
@@ -342,7 +342,7 @@ class Undo:
         """Return whether a span stays as one that an earlier undo lent; not if that undo is undone."""
         if fate != "stays" or n not in self._lent:
             return False
-        return bool(self._spans[n].cancelled(self._next_event, self._undone_events(n, self._spans[n])).loans)
+        return bool(self._spans[n].cancel(self._next_event, self._find_undone_events(n, self._spans[n])).loans)
 
     def _were_together(self, one: int, other: int) -> bool:
         """Return whether two spans were side by side just before others came between them; no if it is not certain."""
@@ -391,7 +391,7 @@ class Undo:
         if self._before is not None:
             return ends, needless
         joints = set(self._joints(fates))
-        for one, other in self._changed(fates):
+        for one, other in self._find_changed(fates):
             needless |= {n for n in range(one + 1, other) if self._is_lent(n, fates[n])}
             end = self._line_end_between(one, other, fates) if (one, other) in joints else None
             if end is not None and end[0] in needless:

@@ -14,7 +14,7 @@ from fileops.core import splices as splice_lists
 from fileops.core import text as texts
 from fileops.core.diff.contents import splices_between
 from fileops.core.notebook.cells import parse
-from fileops.core.notebook.editor_cells import cells_after, cells_text, changed_sources, replacements
+from fileops.core.notebook.editor_cells import cells_after, cells_text, find_changed_sources, replacements
 from fileops.core.whole_text import splices_to_text
 from fileops.fs.os_errors import at_path
 from fileops.fs.overlay.documents import DocumentStore
@@ -294,7 +294,7 @@ def _plan_in_cells(
     except NotebookInvalid as invalid:
         raise ApplyRefused(reason=f"the edit would leave no notebook: {invalid.reason}") from invalid
     edited = cells_after(before, after, wanted.splices)
-    sources = changed_sources(before, edited)
+    sources = find_changed_sources(before, edited)
     edits = [
         BufferEdit(uri=cell.uri, version=cell.version, edits=_edits_of_cell(cell, source, encoding))
         for index, source in (sources or {}).items()

@@ -23,7 +23,7 @@ from msgspec.structs import replace
 
 from fileops.core import splices, text
 from fileops.core.notebook.cells import parse
-from fileops.core.notebook.python_cells import ChangedCode, changed_code, is_python
+from fileops.core.notebook.python_cells import ChangedCode, find_changed_code, is_python
 from fileops.model.edits import Plan
 from fileops.model.internal_errors import PluginFailed
 from fileops.model.suggestions import SyntaxFault, SyntaxReport
@@ -172,7 +172,7 @@ def _check_cells(plan: Plan) -> _Checked | None:
     if len(plan.snapshot.data) > MAX_NOTEBOOK_BYTES:
         return None
     notebook = parse(splices.apply(plan.snapshot.data, plan.splices))
-    cells = changed_code(notebook, plan.cells) if is_python(notebook) else []
+    cells = find_changed_code(notebook, plan.cells) if is_python(notebook) else []
     if not cells or sum(len(cell.after) + len(cell.before) for cell in cells) > MAX_BYTES:
         return None
     sources = [(cell.first_line, cell.before, cell.after) for cell in cells]

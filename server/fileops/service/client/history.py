@@ -18,7 +18,7 @@ from fileops.concurrency.cancellation import CancelToken
 from fileops.concurrency.workers import SharedWorkers
 from fileops.core import text
 from fileops.core.decision import always_of
-from fileops.core.notebook.cell_changes import compared
+from fileops.core.notebook.cell_changes import compare
 from fileops.core.notebook.cells import is_notebook_path
 from fileops.core.presentation.failures import failure_text
 from fileops.core.presentation.rewinds import rewound_text
@@ -206,7 +206,7 @@ class ClientHistory:
                     continue
                 contents = self._recorder.store.contents(entry)
                 room -= len(contents.before or b"") + len(contents.after or b"")
-                known = compared(entry.path, contents.before, contents.after)
+                known = compare(entry.path, contents.before, contents.after)
                 with self._cells_lock:
                     self._known_cells.put(entry.entry_id, known)
             found[entry.entry_id] = known
@@ -237,7 +237,7 @@ class ClientHistory:
                 diff=diff_of(entry, contents),
                 before_text=_text(contents.before),
                 after_text=_text(contents.after),
-                compared=compared(entry.path, contents.before, contents.after),
+                compared=compare(entry.path, contents.before, contents.after),
             )
 
         return await self._read(look)

@@ -6,7 +6,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fileops.core import text
-from fileops.core.merge.authorship import ChangedPlace, changed_places, without_places
+from fileops.core.merge.authorship import ChangedPlace, find_changed_places, without_places
 from fileops.core.merge.undo import MAX_COMPARED_BYTES
 from fileops.model.edits import LineRange, Splice
 from fileops.model.errors import BinaryFile
@@ -121,7 +121,7 @@ def without_decided(
         return rewind
     open_places = [
         place
-        for place in changed_places(rewind.content or b"", snapshot.data)
+        for place in find_changed_places(rewind.content or b"", snapshot.data)
         if not any(_meets(place, other) for other in decided)
     ]
     return replace(

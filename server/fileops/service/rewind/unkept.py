@@ -19,7 +19,7 @@ from msgspec import Struct, field
 from fileops.core import text
 from fileops.core.merge.authorship import (
     ChangedPlace,
-    formatted_places,
+    find_formatted,
     own_places,
     owners_of_lines,
     shared_places,
@@ -310,7 +310,7 @@ class UnkeptPlaces(Struct, frozen=True):
         """Return the ids of the changes in which a formatter has changed blanks, and nobody else has written."""
         own = {each.change.change_id: each.place for each in places if each.place and not _is_shared(each)}
         steps, contents = steps_of(lineage), StoredContents(self.store)
-        has_blanks = formatted_places(
+        has_blanks = find_formatted(
             steps, snapshot.data, list(own.values()), contents, find_undone(lineage), tool_edits_of(lineage)
         )
         return {change_id for change_id, is_formatted in zip(own, has_blanks, strict=True) if is_formatted}

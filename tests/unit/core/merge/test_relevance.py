@@ -9,9 +9,9 @@ from fileops.core.merge.relevance import (
     Leg,
     Replanned,
     carry,
+    carry_shown,
     line_splices,
     replan,
-    shown_after,
 )
 from fileops.core.plan import plan
 from fileops.core.splices import apply
@@ -244,13 +244,13 @@ def test_unseen_deletion_is_relevant_to_both_neighbours() -> None:
 def test_own_edit_is_seen_and_changes_of_others_stay_unseen() -> None:
     present = with_line(5, b"theirs\n")
     at = present.index(b"line 10")
-    assert shown_after(LINES, present, [Splice(at, at + 7, b"mine")]) == with_line(10, b"mine\n")
+    assert carry_shown(LINES, present, [Splice(at, at + 7, b"mine")]) == with_line(10, b"mine\n")
 
 
 def test_own_edit_of_an_unseen_line_leaves_it_unseen() -> None:
     present = with_line(10, b"theirs\n")
     at = present.index(b"theirs")
-    assert shown_after(LINES, present, [Splice(0, 4, b"mine"), Splice(at, at + 6, b"mine")]) == LINES
+    assert carry_shown(LINES, present, [Splice(0, 4, b"mine"), Splice(at, at + 6, b"mine")]) == LINES
 
 
 @pytest.mark.parametrize(

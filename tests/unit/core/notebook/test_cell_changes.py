@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from fileops.core import splices as splicing
-from fileops.core.notebook.cell_changes import changes_of_contents, compared
+from fileops.core.notebook.cell_changes import changes_of_contents, compare
 from fileops.core.notebook.cell_source import Region, splices_in
 from fileops.core.notebook.cell_style import ListStyle
 from fileops.core.notebook.cells import parse
@@ -59,14 +59,14 @@ def test_changes_are_those_of_the_cells(before: bytes, after: bytes, expected: l
 
 # R-NB-33
 def test_change_of_no_cell_is_summed_up() -> None:
-    assert compared(PATH, notebook(A, outputs=1), notebook(A, outputs=2)) == "outputs only"
-    assert compared(PATH, notebook(A), notebook(A, indent=3)) == "form only"
+    assert compare(PATH, notebook(A, outputs=1), notebook(A, outputs=2)) == "outputs only"
+    assert compare(PATH, notebook(A), notebook(A, indent=3)) == "form only"
 
 
 def test_other_files_have_no_cells() -> None:
-    assert compared("/p/a.json", notebook(A), notebook(B)) == ()
-    assert compared(PATH, notebook(A), b"{") == ()
-    assert compared(PATH, None, notebook(A)) == ()
+    assert compare("/p/a.json", notebook(A), notebook(B)) == ()
+    assert compare(PATH, notebook(A), b"{") == ()
+    assert compare(PATH, None, notebook(A)) == ()
 
 
 def test_lines_that_lose_all_their_newlines_are_one_element() -> None:
