@@ -26,6 +26,12 @@ class Lineages:
         self._departures: dict[str, list[tuple[int, Entry]]] = {}
         self._places: dict[str, dict[str, int]] = {}
 
+    def following(self, follows: Callable[[Entry], bool]) -> "Lineages":
+        """Return lineages that follow other renames in the entries that these have read."""
+        others = Lineages(self._store, follows)
+        others._entries, others._places = self._entries, self._places
+        return others
+
     def of(self, path: str, *, has_arrivals: bool = False) -> list[Entry]:
         """Return the entries of the file that is now at a path, oldest first, including those under earlier names.
 

@@ -10,7 +10,7 @@ It is one module because planning and writing are one critical section (`RewindP
 import os
 import threading
 from collections import Counter
-from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from itertools import product
 from typing import cast
@@ -73,7 +73,7 @@ from fileops.service.rewind.files import (
     unknown_of,
     without_decided,
 )
-from fileops.service.rewind.lineage import Lineages, follows_others
+from fileops.service.rewind.lineage import Lineages, follows_all, follows_others
 from fileops.service.rewind.renames import Rename, renames_of
 from fileops.service.rewind.targets import MayRewind, entries_of, find_unsure, unsure_entries
 from fileops.service.rewind.unkept import UndecidedEntries, UnkeptPlaces, entry_of_change
@@ -166,6 +166,7 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
         places = UnkeptPlaces(self.store, self.fs, committed=self.committed)
         undecided: UndecidedEntries | None = None
         decided: tuple[Entry, ...] = ()
+        lineages = Lineages(self.store, follows_all)
         if request.target.kind == "change_ids":
             ids = places.with_renames(request.target.ids, undoable=True)
             request = replace(request, target=replace(request.target, ids=ids))
@@ -182,7 +183,7 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
                 decided = tuple(each for each in chosen if each.entry_id not in taken_ids - undecided.partly)
                 perhaps = [entry for entry in perhaps if entry.entry_id in undecided.entry_ids]
                 chosen = taken
-            lineages = Lineages(self.store, follows_others(chosen))
+            lineages = lineages.following(follows_others(chosen))
             for entry in chosen:
                 groups.setdefault(lineages.present_path(entry), []).append(entry)
             unsure += _unsure(perhaps, lineages)
@@ -199,7 +200,7 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
                 conflicts += unknown_of(path, chosen)
                 continue
             try:
-                plans[path] = self._plan_file(look, request, path, chosen, policy, places, undecided)
+                plans[path] = self._plan_file(look, request, path, chosen, policy, places, undecided, lineages)
             except FileOpsError as error:  # it is left, while the other files are undone
                 conflicts.append(_to_conflict(error, path, chosen))
         if request.target.kind != "change_ids":
@@ -212,8 +213,9 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
                 if newest is not None and newest.kind == "delete" and not (newest.moved_to or newest.undoes):
                     entries.setdefault(newest.entry_id, (path, newest))
             contents = look.contents()
-            removals = [found for found in entries.values() if self._has_left(found[1], contents)]
-            self._leave_changed_renames(removals, plans)
+            if any(self._has_left(entry, contents) for _, entry in _not_restored(entries.values(), plans)):
+                removals = [found for found in entries.values() if self._has_left(found[1], contents)]
+                self._leave_changed_renames(removals, plans)
         conflicts += [*(conflict for file in plans.values() for conflict in file.rewind.conflicts), *unsure]
         files = [file for file in plans.values() if file.rewind.undone or file.change.has_effect]
         if request.target.kind == "change_ids" and not files and not conflicts:
@@ -241,8 +243,12 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
         policy: Policy,
         places: UnkeptPlaces,
         undecided: UndecidedEntries | None,
+        lineages: Lineages,
     ) -> PlannedFile:
-        """Args: undecided: what alone is to be undone; None for all of it. Raises: the failures of reading."""
+        """Args: undecided: what alone is to be undone; None for all of it. lineages: have read the entries.
+
+        Raises: the failures of reading.
+        """
         if policy.roots is not None:
             policy.roots.require_inside(path, path)
         try:
@@ -252,11 +258,11 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
         if request.target.kind == "change_ids":
             rewind = places.rewind_of(path, snapshot, request.target.ids, self.may_rewind)
         else:
-            rewind = rewind_of_file(look, path, chosen, snapshot)
+            rewind = rewind_of_file(look, path, chosen, snapshot, lineages)
             if undecided is not None and (decided := undecided.decided.get(path)):
                 rewind = without_decided(rewind, snapshot, decided, undecided.partly)
         change = self._change(snapshot, rewind.content, rewind.undone, rewind.splices)
-        change = self._with_permissions(change, rewind, chosen)
+        change = self._with_permissions(change, rewind, lineages.following(follows_others(chosen)))
         # An undo that is partly undone stays in force, and so does what it undid.
         restored = tuple(dict.fromkeys(entry_id for entry in rewind.partly for entry_id in entry.undoes))
         change = replace(change, restored_ids=restored)
@@ -418,12 +424,12 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
         change = plan_restoration(snapshot, undone, file_path=snapshot.path, limits=self.settings.limits)
         return replace(change, entry_ids=tuple(entry.entry_id for entry in undone_entries))
 
-    def _with_permissions(self, change: Restoration, rewind: FileRewind, chosen: Sequence[Entry]) -> Restoration:
+    def _with_permissions(self, change: Restoration, rewind: FileRewind, lineages: Lineages) -> Restoration:
         """Return the change with the executable bit that the file gets back; if it was deleted, with all bits."""
         if rewind.content is None:
             return change
         snapshot, undone = change.plan.snapshot, {entry.entry_id for entry in rewind.undone}
-        history = Lineages(self.store, follows_others(chosen)).of(rewind.path)
+        history = lineages.of(rewind.path)
         becomes = executable_bit_without(history, undone)
         if snapshot.stamp is None:
             permissions = self._of_deleted(history, becomes)
@@ -446,6 +452,15 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
         if mode is None:
             return Permissions(becomes_executable=True) if becomes else None
         return Permissions(mode if becomes is None else Permissions(becomes_executable=becomes).apply_to(mode))
+
+
+def _not_restored(
+    entries: Iterable[tuple[str, Entry]], plans: Mapping[str, PlannedFile]
+) -> Iterator[tuple[str, Entry]]:
+    """Yield the entries that may make a rename be left: all of them if a creation stays, else those that stay."""
+    undone = {entry.entry_id for file in plans.values() for entry in file.rewind.undone}
+    is_creation_left = any(_has(file.chosen, "create") and not _is_undone(file, "create") for file in plans.values())
+    return (found for found in entries if is_creation_left or found[1].entry_id not in undone)
 
 
 def _has(entries: Sequence[Entry], kind: EntryKind) -> bool:
