@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from fileops.terminal.record_arguments import NothingDone, last_undo
+from fileops.terminal.record_arguments import MAX_ENTRIES, NothingDone, last_undo
 from fileops_client import FileOpsClient
 from support.daemon_process import FILEOPS, Place, place, place_of_test
 from support.patience import PATIENCE_S
@@ -389,6 +389,26 @@ async def test_diff_shows_what_agents_changed_and_nothing_of_others(shared: Plac
     assert [(file["added"], file["removed"]) for file in difference["files"]] == [(1, 1)]
     changed = [line for line in difference["diff"].splitlines() if line[:1] in "+-" and line[:3] not in ("+++", "---")]
     assert changed == ["-two", "+2 by agent"]
+
+
+async def test_diff_of_more_changes_than_fit_says_how_many_it_shows_and_how_to_see_others(
+    shared: Place, folder: Path
+) -> None:
+    async with FileOpsClient.attach(root=folder, host="codex") as agent:
+        await until_started(agent)
+        command_id = await agent.begin_command("make")
+        for number in range(MAX_ENTRIES + 1):
+            (folder / f"made-{number}.txt").write_text(f"{number}\n")
+        await agent.end_command(command_id)
+        async with asyncio.timeout(PATIENCE_S):
+            while not (await agent.log(limit=MAX_ENTRIES)).more:  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
+    done = await run(shared, folder, "diff", "--json")
+    shown = json.loads(done.stdout)
+    assert (done.returncode, len(shown["files"]), shown["truncated"]) == (3, MAX_ENTRIES, True)
+    assert "the newest 1000 changes, and there are more. `diff` with a path shows others." in done.stderr.decode()
+    of_one = await answer(shared, folder, "diff", "made-0.txt")
+    assert (len(of_one["files"]), "truncated" in of_one) == (1, False)
 
 
 @pytest.mark.parametrize("name", ["with blank.txt", "quo'te\".txt", "new\nline.txt", "宽 字.txt", "-dash.txt"])
