@@ -210,6 +210,12 @@ def test_repeated_read_after_a_compaction_shows_everything(here: Place, file: Pa
         assert texts_of(agent.tool("Read", file_path=str(file))) != whole
 
 
+@pytest.mark.usefixtures("agent")
+def test_notice_of_what_an_own_command_changed_names_no_other_program_as_its_author(here: Place, file: Path) -> None:
+    file.write_text("one\n2\n")  # as `sed -i` of the agent's shell
+    assert "(by another program or a command of yours)" in context(report(here, BASH))
+
+
 def test_hook_without_a_daemon_prints_nothing_and_starts_none(here: Place) -> None:
     assert hook(here, BASH) is None
     assert here.daemons() == []

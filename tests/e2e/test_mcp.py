@@ -62,7 +62,7 @@ def test_agent_and_another_program_edit_one_file(tmp_path: Path) -> None:
         sentence, seen, change = texts_of(refused)
         assert sentence == STALE
         assert seen.endswith("right:\n     1→one\n     2→2\n     3→three, by another program")
-        assert change == "Changed by another program."  # its line is among those that are shown
+        assert change == "Changed by another program or a command of yours."  # its line is among those that are shown
         assert len(texts_of(client.tool("Read", file_path=str(path)))) == 1
         assert client.tool("Edit", file_path=str(path), old_string="one", new_string="1")["isError"] is False
         assert path.read_text() == "1\n2\nthree, by another program\n"
@@ -84,7 +84,8 @@ def test_change_of_a_read_file_is_reported_once_with_the_next_result(client: Mcp
     second.write_text("one\nTWO\nthree\n")
     output, notice = texts_of(client.tool("Read", file_path=str(first)))
     assert output.startswith("     1→one")
-    assert notice.startswith(f"{second} changed on disk since you last read it (by another program).")
+    by = "another program or a command of yours"
+    assert notice.startswith(f"{second} changed on disk since you last read it (by {by}).")
     assert notice.endswith("-two\n+TWO\n three")
     assert len(texts_of(client.tool("Read", file_path=str(first)))) == 1  # once per content
     second.unlink()

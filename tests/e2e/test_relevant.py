@@ -198,7 +198,7 @@ async def test_notices_in_the_output_follow_it(file: Path) -> None:
         replaced(file, "line 5\n", "theirs\n")
         refused = await client.edit(file, "line 6\n", "mine\n")
         assert refused.output.startswith(
-            f"{ORDERED}\n\n{file} changed on disk since you last read it (by another program)."
+            f"{ORDERED}\n\n{file} changed on disk since you last read it (by another program or a command of yours)."
         )
         assert (await client.edit(file, "line 6\n", "mine\n")).ok  # it was shown too
 
@@ -315,7 +315,7 @@ def test_refused_edit_shows_the_change_and_can_be_repeated(relevant: McpClient, 
     sentence, seen, change = texts_of(refused)
     assert sentence == ORDERED
     assert "    19→theirs\n    20→line 20\n" in seen
-    assert change == "Changed by another program."
+    assert change == "Changed by another program or a command of yours."
     assert relevant.tool("Edit", file_path=str(file), old_string="line 20", new_string="mine")["isError"] is False
 
 

@@ -189,7 +189,7 @@ def test_edit_after_foreign_change_is_refused_and_reports_the_change(story: Stor
     assert REFUSED in refusal
     notice = refusal[refusal.index(REFUSED) + len(REFUSED) :]
     assert "1→hello foreign" in notice
-    assert "Changed by another program." in notice
+    assert "Changed by another program or a command of yours." in notice
 
 
 def test_agent_reads_again_and_edits_the_other_agents_text(story: Story) -> None:

@@ -36,7 +36,8 @@ def diff_of(n_lines: int, width: int = 1) -> str:
     [
         (
             change(),
-            f"/w/a changed on disk since you last read it (by another program). {MEANT} What changed:\n"
+            f"/w/a changed on disk since you last read it (by another program or a command of yours). "
+            f"{MEANT} What changed:\n"
             "@@ -1 +1 @@\n-a\n+b",
         ),
         (

@@ -9,6 +9,7 @@ from itertools import groupby
 
 from fileops.core.matching.correction import SENTENCES
 from fileops.core.presentation import outputs
+from fileops.core.presentation.notices import A_PROGRAM
 from fileops.core.presentation.phrases import format_count
 from fileops.model.edits import Hunk, HunkLine, LineRange
 from fileops.model.errors import FileOpsError, MultipleMatches, NoMatch
@@ -58,7 +59,7 @@ def changed_text(notice: ChangeNotice, shown: Sequence[LineRange]) -> str:
 
     shown: of the present file.
     """
-    who = {"modified": "another program", "unsaved": "the editor"}.get(notice.kind, notice.changed_by)
+    who = {"modified": A_PROGRAM, "unsaved": "the editor"}.get(notice.kind, notice.changed_by)
     rest = _rest_of(notice.diff or "", shown)
     more = f"\n… and {format_count(notice.n_more, 'more line')}; Read the file." if notice.n_more else ""
     elsewhere = f" Elsewhere in it:\n{rest}" if rest else ""

@@ -9,6 +9,7 @@ from fileops.model.results import ChangeNotice, ForeignChange
 MAX_DIFF_LINES = 40
 MAX_DIFF_CHARS = 3000
 
+A_PROGRAM = "another program or a command of yours"  # which of both is not known yet
 _MEANT = "This is usually intended: take the file as it is now, and do not revert it unless you are asked to."
 
 
@@ -68,7 +69,7 @@ def notice_text(notice: ChangeNotice) -> str:
         case "gone":
             return f"{path} is gone since you last read it."
         case "modified":
-            what = f"{path} changed on disk since you last read it (by another program)."
+            what = f"{path} changed on disk since you last read it (by {A_PROGRAM})."
         case "unsaved":
             what = f"{path} has unsaved changes in the editor since you last read it."
         case "edited":

@@ -102,8 +102,9 @@ def test_change_is_shown_only_where_the_shown_lines_do_not_have_it() -> None:
     )
     notice = ChangeNotice(file_path="/w/a", changed_by="external", kind="modified", diff=diff)
     near = LineRange(start_line=1, end_line=6)
-    assert changed_text(notice, [near]) == "Changed by another program. Elsewhere in it:\n@@ line 21\n+y"
+    changed = "Changed by another program or a command of yours."
+    assert changed_text(notice, [near]) == f"{changed} Elsewhere in it:\n@@ line 21\n+y"
     far = LineRange(start_line=18, end_line=24)
-    assert changed_text(notice, [near, far]) == "Changed by another program."
+    assert changed_text(notice, [near, far]) == changed
     session = ChangeNotice(file_path="/w/a", changed_by="other-1", kind="edited", diff=diff, n_more=3)
     assert changed_text(session, [near, far]) == "Changed by other-1.\n… and 3 more lines; Read the file."
