@@ -103,14 +103,23 @@ def main(options: argparse.Namespace) -> int:
             sys.stderr.write(f"\nTo merge this into the files that are named above: {_again(options)} --write\n")
         return 0
     try:
-        status = _write(documents, others, options, folder)
-        return _offer_language_servers(options, folder) if options.write and status == 0 else status
+        plans = _write(documents, others, options, folder)
+        if plans is None:
+            return 1
+        status = _offer_language_servers(options, folder) if options.write else 0
     except UnusableFile as error:
         sys.stderr.write(f"fileops-server mcp config: {error} Nothing was changed in it.\n")
         return 1
+    if plans:
+        next_step = summary.after_removal(options.host) if options.remove else summary.next_step(options.host)
+        sys.stdout.write(f"Next: {next_step}\n")
+    return status
 
 
-def _write(documents: list[Document], others: list[Document], options: argparse.Namespace, folder: str) -> int:
+def _write(
+    documents: list[Document], others: list[Document], options: argparse.Namespace, folder: str
+) -> list[ConfigPlan] | None:
+    """Return what was carried out; None if the user does not want it."""
     plans: list[ConfigPlan] = []
     files = {document.file for document in documents}
     only_of_other = [document for document in others if document.file not in files]
@@ -135,17 +144,17 @@ def _write(documents: list[Document], others: list[Document], options: argparse.
         else:
             plans.append(plan)
     if not plans:
-        return 0
+        return plans
     about = "" if options.remove else _summary(plans, options.mode, options)
     if not _show(plans, about, options):
-        return 1
+        return None
     for plan in plans:
         _carry_out(plan)
         sys.stdout.write(f"{plan.file.path}: {'removed' if plan.text is None else 'written'}\n")
     for created in sorted({created for plan in plans for created in plan.folders}, key=len, reverse=True):
         with contextlib.suppress(OSError):  # it is in use, or gone
             os.rmdir(created)
-    return 0
+    return plans
 
 
 def _show(plans: Sequence[ConfigPlan], about: str, options: argparse.Namespace) -> bool:
@@ -182,17 +191,14 @@ def _carry_out(plan: ConfigPlan) -> None:
 
 
 def _summary(plans: list[ConfigPlan], mode: Mode, options: argparse.Namespace) -> str:
-    """Return what the changes above are for, who asks from now on, what to do next, and what takes them back."""
+    """Return what the changes above are for, who asks from now on, and what takes them back."""
     files = f"{len(plans)} file{'s' if len(plans) > 1 else ''}"
     again = _again(options)
     other = other_mode(mode)
     lines = [f"\nWith these changes in {files}, {summary.effect(options.host, mode)}"]
     if any(summary.runs_hook_of(plan.file.text, other) for plan in plans):
         lines.append(f"They replace what was written for --mode {other}.")
-    lines += [
-        f"Who asks: {summary.who_asks(options.host, mode)}",
-        f"Next: {summary.next_step(options.host)}",
-    ]
+    lines.append(f"Who asks: {summary.who_asks(options.host, mode)}")
     if options.host in summary.WITH_HOOKS:
         lines.append(f"For {summary.OTHERWISE[mode]}: {again} --mode {other} --write")
     lines.append(f"To take the changes back: {again} --remove")

@@ -60,6 +60,14 @@ def next_step(host: str) -> str:
     return _NEXT[host]
 
 
+def after_removal(host: str) -> str:
+    """Return what to do after `--remove`."""
+    return (
+        f"restart {NAMES[host]}: until then, sessions that run keep their hooks. The daemon ends 10 minutes after its"
+        " last client, or with `fileops-server status --stop`."
+    )
+
+
 def runs_hook_of(text: str, mode: Mode) -> bool:
     """Return whether a settings file runs our hook in this mode."""
     return any(bool(found[1] or found[2]) == (mode == "companion") for found in _RUNS.finditer(text))
