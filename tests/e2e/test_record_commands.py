@@ -668,7 +668,11 @@ async def test_keep_counts_what_changes_counts(shared: Place, folder: Path) -> N
         await agent.read(folder / "a.txt")
         assert (await agent.edit(folder / "a.txt", "four\n", "4\n")).ok
     listed = lines_of(await run(shared, folder, "changes"))
-    assert listed[-1].startswith("Not kept: 2 changes in 1 file. ")
+    assert listed[-3:] == [  # each command can be pasted
+        "Not kept: 2 changes in 1 file.",
+        "To see them: fileops-server log ID, or fileops-server changes --diff",
+        "To decide: fileops-server changes --screen, fileops-server keep PATH, fileops-server undo ID",
+    ]
     for target in (("--turn", turn_id), ("--agent", "codex"), ("--all",), ("a.txt",)):
         kept, how = lines_of(await run(shared, folder, "keep", *target))
         assert kept == "2 changes in 1 file are kept."

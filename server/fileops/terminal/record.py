@@ -827,7 +827,7 @@ def _is_in(folder: str, path: str) -> bool:
 def _no_changes(options: argparse.Namespace) -> str:
     if options.is_starting:
         return "The recording of this folder has just begun: try again in a moment."
-    return "Nothing waits for you, and all changes by agents are kept."
+    return "Nothing waits for you: all changes by agents are kept or undone."
 
 
 # --- output -----------------------------------------------------------------------------------------------------------

@@ -222,8 +222,9 @@ def change_lines(waiting: Sequence[Review], unkept: Unkept, folder: str, most: i
             yield from fold(files, most, f"`log {short_id(turn.turn_id)}`" if turn.turn_id is not None else "")
     if unkept.n_changes:
         n_changes, n_files = format_count(unkept.n_changes, "change"), format_count(unkept.n_files, "file")
-        how = "To see them: fileops-server log ID; to decide: changes --screen, keep PATH or undo ID"
-        yield plain(f"Not kept: {n_changes} in {n_files}. {how}")
+        yield plain(f"Not kept: {n_changes} in {n_files}.")
+        yield plain("To see them: fileops-server log ID, or fileops-server changes --diff")
+        yield plain("To decide: fileops-server changes --screen, fileops-server keep PATH, fileops-server undo ID")
 
 
 def _unkept_line(row: UnkeptRow, label: str, folder: str) -> Line:

@@ -142,6 +142,15 @@ t.it('the change at a line is found among many, also where lines were typed in b
   vim.api.nvim_buf_delete(buf, { force = true })
 end)
 
+t.it('a key beside all changes says how to get to the next one', function()
+  local _, _, buf = changed()
+  marked(buf, { 2, 6, 10 })
+  local said = t.said(function() keys('4Gdu') end)
+  t.eq(said, { 'fileops: nothing to keep or undo here; ]c goes to the next change' })
+  vim.cmd('Fileops keep file')
+  marked(buf, {})
+end)
+
 t.it('the dot of an undo leaves alone, when what an agent has changed since is marked', function()
   local buf = vim.api.nvim_create_buf(false, true)
   vim.api.nvim_buf_set_lines(buf, 0, -1, true, { 'one', 'two', 'three' })

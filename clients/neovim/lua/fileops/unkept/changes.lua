@@ -1,6 +1,7 @@
 -- Agents' changes that are in the files and that no person has kept yet. The daemon's record has them; this asks for
 -- those of each open buffer, has them marked there, and sends what the person keeps or undoes.
 local buffers = require('fileops.buffers')
+local config = require('fileops.config')
 local decision = require('fileops.unkept.decision')
 local events = require('fileops.client.events')
 local marks = require('fileops.unkept.marks')
@@ -294,7 +295,11 @@ local function with_target(level, range, act)
   if level == 'file' then return act(target_of({ listed[buf] }, all)) end
   if level == 'change' then
     local found = marks.touched(buf, range and range.first or line, range and range.last or line)
-    if #found == 0 then return messages.info('nothing to keep or undo here') end
+    if #found == 0 then
+      local key = marks.has(buf) and not range and config.get().keys.next
+      local way = key and ('; %s goes to the next change'):format(key) or ''
+      return messages.info('nothing to keep or undo here' .. way)
+    end
     return act(target_of({ { changes = found } }, all))
   end
   M.fetch(function(result)
