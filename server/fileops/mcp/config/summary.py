@@ -16,7 +16,7 @@ OTHERWISE: dict[Mode, str] = {
 }
 _REFUSES = frozenset({"claude", "claude-plugin", "codex", "opencode", "gemini"})  # hosts whose own tools hooks refuse
 _NEXT = {
-    "claude": "restart Claude Code; /hooks lists the hooks and /mcp the server.",
+    "claude": "restart Claude Code, and trust the folder if it asks; /hooks lists the hooks and /mcp the server.",
     "claude-plugin": "start `claude --plugin-dir DIR`; /hooks lists the hooks and /mcp the server.",
     "codex": "restart Codex, and trust the hooks when it asks (or with /hooks).",
     "copilot": "restart Copilot CLI; /mcp lists the server.",
