@@ -136,7 +136,7 @@ async def test_log_has_one_group_for_each_turn_undo_and_what_a_person_wrote(shar
         "  A new.txt  +1 -0",
     ]
     assert lines_of(await run(shared, folder, "log", "-n", "1"))[2:] == ["... there are older changes: -n N shows more"]
-    await run(shared, folder, "redo", "--yes")
+    await run(shared, folder, "redo", "last", "--yes")
     assert without_ids(lines_of(await run(shared, folder, "log")))[0] == "You  redo of 1 change  (1 file +1 -1)"
 
 

@@ -155,6 +155,25 @@ export function changesSuite(): void {
       await until(() => editor.document.getText() === disk(path), 'the document shows it');
     });
 
+    it('leaves cursor and view at their text when changes above and below are undone', async () => {
+      const text = Array.from({ length: 300 }, (_, i) => `line ${i + 1}\n`).join('');
+      const { editor } = await changed(text, [
+        { old_string: 'line 5\n', new_string: 'line 5\nnew\nnew\n' }, { old_string: 'line 250\n', new_string: 'LINE 250\n' }]);
+      const at = (line: number) => editor.document.lineAt(line).text;
+      const top = () => at(editor.visibleRanges[0]!.start.line);
+      editor.selection = new vscode.Selection(150, 2, 150, 4);
+      editor.revealRange(editor.selection, vscode.TextEditorRevealType.InCenter);
+      await until(() => editor.visibleRanges[0]!.start.line > 100, 'the view is there');
+      for (const turn of [1, 2]) await vscode.commands.executeCommand('setContext', 'test.caughtUp', turn);
+      const before = { top: top(), cursor: at(150) };
+      await run('undoFile');
+      await until(() => editor.document.getText() === text, 'the document shows it');
+      await until(() => editor.selection.active.line === 148, 'the cursor is at its text');
+      for (const turn of [1, 2]) await vscode.commands.executeCommand('setContext', 'test.caughtUp', turn);
+      assert.deepEqual({ top: top(), cursor: at(editor.selection.active.line) }, before);
+      assert.deepEqual([editor.selection.start.character, editor.selection.end.character], [2, 4]);
+    });
+
     it('is decided by the buttons of the peek: each change that overlaps is meant', async () => {
       const { path } = await changed();
       const uri = vscode.Uri.file(path);

@@ -77,9 +77,11 @@ class Found:
 async def name_last(client: CommandClient, options: argparse.Namespace) -> None:
     """Replace `last`, `last-turn` and `last-file` in the arguments by the id or path that each stands for.
 
-    `--turn last` is the last turn, and `--command last` the last command. A file with such a name is that file.
-    Raises: NotDone, UNREACHABLE.
+    `--turn last` is the last turn, `--command last` the last command, and `redo last` is about the last undo. A file
+    with such a name is that file. Raises: NotDone, UNREACHABLE.
     """
+    if options.command == "redo" and options.id == LAST:
+        options.id = None
     for name, words in _WORDS.items():
         given = getattr(options, name, None)
         if given in words and not exists(given):

@@ -30,10 +30,18 @@ export function placesKept(before: Before, changeIds: ReadonlySet<string>): vsco
     for (const { editor, anchor, active, top } of places) {
       if (editor.document !== document) continue;
       editor.selection = new vscode.Selection(anchor, active);
-      if (top !== undefined) editor.revealRange(new vscode.Range(top, 0, top, 0), vscode.TextEditorRevealType.AtTop);
+      if (top !== undefined) showAtTop(editor, top);
     }
   });
   return new vscode.Disposable(() => void setTimeout(() => listening.dispose(), LATE_MS));
+}
+
+/** VS Code shows some lines above the one that it is told to put at the top: those that sticky scroll may cover. */
+function showAtTop(editor: vscode.TextEditor, top: number): void {
+  const settings = vscode.workspace.getConfiguration('editor', editor.document);
+  const nSticky = settings.get('stickyScroll.enabled', true) ? settings.get('stickyScroll.maxLineCount', 5) : 0;
+  const line = top + Math.max(nSticky, settings.get('cursorSurroundingLines', 0));
+  editor.revealRange(new vscode.Range(line, 0, line, 0), vscode.TextEditorRevealType.AtTop);
 }
 
 /** Where a line is once these changes, in their order, are undone. Pure. */

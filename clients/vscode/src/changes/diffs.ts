@@ -31,12 +31,12 @@ export class ChangeDiffs implements vscode.Disposable {
   #turn: Promise<void> = Promise.resolve();
   #typedAt = 0;
   #later: NodeJS.Timeout | undefined;
-  /** A decision of this window, after which the next file is shown. */
-  #hasDecided = false;
+  /** The changes that this window has decided and the list still had: once they leave it, the next file is shown. */
+  readonly #decided = new Set<string>();
 
   constructor(readonly before: Before, readonly cells: Cells, readonly reviews: Reviews, readonly actions: UnkeptActions, readonly log: vscode.LogOutputChannel) {
     this.#disposables = [
-      actions.onDidDecide(() => (this.#hasDecided = true)),
+      actions.onDidDecide(({ change_ids }) => change_ids.forEach(id => this.#decided.add(id))),
       before.list.onDidChange(filePath => filePath === undefined && this.#inTurn(() => this.#follow())),
       reviews.onDidChange(() => this.#inTurn(() => this.#updatePages())),
       vscode.window.tabGroups.onDidChangeTabs(() => {
@@ -106,10 +106,11 @@ export class ChangeDiffs implements vscode.Disposable {
 
   /** The list has changed: closes tabs with nothing left to decide, and shows the next file if the person saw one. */
   async #follow(): Promise<void> {
-    const hasDecided = this.#hasDecided;
-    this.#hasDecided = false;
+    const listed = new Set(this.before.list.all.files.flatMap(({ changes }) => changes.map(({ change_id }) => change_id)));
+    const left = [...this.#decided].filter(id => !listed.has(id)); // a list that was asked for earlier still has them
+    for (const id of left) this.#decided.delete(id);
     await this.#updatePages();
-    if (!hasDecided) return;
+    if (left.length === 0) return;
     const done = allTabs().filter(tab => this.#isDone(tab));
     const active = done.find(tab => tab.isActive && tab.group.isActive);
     const groupId = active?.input instanceof vscode.TabInputTextDiff ? active.input.original.query : '';
