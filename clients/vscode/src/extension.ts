@@ -84,7 +84,7 @@ export function activate(context: vscode.ExtensionContext): FileopsApi {
   const turns = new Turns(daemon, list, panes, (rewindId, what) => actions.offerRedo(rewindId, what));
   const history = new History(daemon, panes, agents, actions);
   const ask = new AskSwitch(daemon);
-  const walkthrough = new Walkthrough(daemon, agents);
+  const walkthrough = new Walkthrough(daemon, agents, actions, reviews);
   const status = new Status(daemon, reviews, agents, list, here, actions, ask);
 
   let isLeaving = false;

@@ -70,6 +70,7 @@ async function story() {
   const step = title => page.locator('.getting-started-step', { hasText: title });
   await step('The daemon runs').locator('.codicon.complete').waitFor();
   await step('Connect an agent').locator('.codicon.complete').waitFor();
+  await step('Keep or undo').locator('.codicon.complete').waitFor();
   assert.equal(await step('Accept or reject').locator('.codicon.complete').count(), 0);
   say('the walkthrough ticks what is done');
 }

@@ -35,6 +35,7 @@ const MAX_TIMER_MS = 2 ** 31 - 1;
 export class Reviews implements vscode.Disposable {
   readonly #waiting: Waiting[] = [];
   readonly #changed = new vscode.EventEmitter<void>();
+  readonly #decided = new vscode.EventEmitter<void>();
   readonly #focus = new ReviewFocus(this.#waiting);
   readonly #drafts: Drafts;
   readonly #disposables: vscode.Disposable[];
@@ -51,6 +52,8 @@ export class Reviews implements vscode.Disposable {
 
   /** The queue, or what one of its entries says, has changed. */
   readonly onDidChange = this.#changed.event;
+  /** The person has accepted or rejected something. */
+  readonly onDidDecide = this.#decided.event;
 
   /** store: of this window; keeps what was typed and not decided. */
   constructor(readonly panes: DiffPanes, readonly log: vscode.LogOutputChannel, store: vscode.Memento, readonly desk: Desk) {
@@ -240,6 +243,7 @@ export class Reviews implements vscode.Disposable {
       const result = review.result(outcome);
       this.log.info(`Review ${review.id}: ${result.outcome}`);
       review.answer(result);
+      this.#decided.fire();
       return this.#end(review);
     }
     await this.panes.caughtUp();
@@ -265,6 +269,7 @@ export class Reviews implements vscode.Disposable {
       void vscode.window.showWarningMessage(`Fileops: your decision about ${review.name} did not arrive. ${error instanceof Error ? error.message : ''}`);
       return;
     }
+    this.#decided.fire();
     const isTold = review.set?.isLast(question.file_path) ?? true;
     if (isTold) void tellResult(this.panes, { review, text, isAccepted, wasTyped }, result).catch((error: unknown) => this.log.error(String(error)));
     if (result.reason === 'reopened' || result.reason === 'review_changed') review.isDeciding = false; // shown again

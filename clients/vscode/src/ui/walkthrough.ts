@@ -1,39 +1,41 @@
 /**
- * Ticks the steps of the walkthrough that are about a state: the daemon runs, an agent is attached.
+ * Ticks the steps of the walkthrough: the daemon runs, an agent is attached, the person has decided something.
  *
- * VS Code notices that the context of a step becomes true, but not that it already was when it first read the
- * walkthrough. So the keys are false, and true for a moment when the page may have been opened or the state is reached.
+ * VS Code notices that the context of a step becomes true, but neither that it already was when it first read the
+ * walkthrough, nor which commands ran before. So the keys are false, and true for a moment when the page may have been opened or the state is reached.
  */
 import * as vscode from 'vscode';
 import type { Agents } from '../agents';
+import type { UnkeptActions } from '../changes/actions';
 import type { Daemon } from '../daemon/daemon';
+import type { Reviews } from '../review/queue';
 
 export class Walkthrough implements vscode.Disposable {
   readonly #disposables: vscode.Disposable;
-  #hadAgent = false;
+  readonly #reached = new Set<'agent' | 'keep' | 'ask'>();
 
-  constructor(readonly daemon: Daemon, readonly agents: Agents) {
+  constructor(readonly daemon: Daemon, readonly agents: Agents, actions: UnkeptActions, reviews: Reviews) {
     this.#disposables = vscode.Disposable.from(
       vscode.window.tabGroups.onDidChangeTabs(({ opened }) => {
         if (opened.some(({ input }) => input === undefined)) void this.#tick(); // as that of the walkthrough, which has no type
       }),
       daemon.onDidChangeState(() => void this.#tick()),
-      agents.onDidChange(() => {
-        if (!agents.hasAgent || this.#hadAgent) return;
-        this.#hadAgent = true;
-        void this.#tick();
-      }),
+      agents.onDidChange(() => agents.hasAgent && this.#reach('agent')),
+      actions.onDidDecide(() => this.#reach('keep')),
+      reviews.onDidDecide(() => this.#reach('ask')),
     );
   }
 
+  #reach(step: 'agent' | 'keep' | 'ask'): void {
+    if (this.#reached.has(step)) return;
+    this.#reached.add(step);
+    void this.#tick();
+  }
+
   async #tick(): Promise<void> {
-    const reached = [
-      ...(this.daemon.state === 'running' ? ['fileops.walkthrough.daemon'] : []),
-      ...(this.#hadAgent ? ['fileops.walkthrough.agent'] : []),
-    ];
-    for (const key of reached) {
-      await vscode.commands.executeCommand('setContext', key, true);
-      await vscode.commands.executeCommand('setContext', key, false);
+    for (const step of [...(this.daemon.state === 'running' ? ['daemon'] : []), ...this.#reached]) {
+      await vscode.commands.executeCommand('setContext', `fileops.walkthrough.${step}`, true);
+      await vscode.commands.executeCommand('setContext', `fileops.walkthrough.${step}`, false);
     }
   }
 
