@@ -1,9 +1,10 @@
 """What lists, keeps and previews of many changes cost: python tests/bench/unkept.py. See --help.
 
 A record is written with many changes of an agent that nobody has kept: each entry changes another line of its file. A
-person has changed every tenth line beside them. Prints the processor time of the log, the list, the same list again, a
-preview of an undo of all of it, one of the newest change of each file, and a keep. --one-place: all changes are made in
-one place of their file, one over the other.
+person has changed every tenth line beside them. Prints the processor time of the log, of the list, of the same list
+again, by this process and by one that knows the record only, of blame, of the same blame again, of previews of an undo
+of all of it and of the newest change of each file, and of a keep. --one-place: all changes are made in one place of
+their file, one over the other.
 
 To compare with an earlier version, copy this file into its checkout and run it there.
 """
@@ -48,7 +49,9 @@ async def _measure(arguments: argparse.Namespace) -> None:
     _say("log", lambda: store.entries(LogQuery())[0])
     _say("list", places.find)
     _say("list again", places.find)
+    _say("list after a restart", UnkeptPlaces(store, fs).find)
     _say("blame of one file", lambda: blame(store, fs, paths[0]))
+    _say("blame again", lambda: blame(store, fs, paths[0]))
     newest = [entry.entry_id for path in paths if (entry := store.newest(path)) is not None]
     for what, target in (
         ("preview of all", RewindTarget("session_id", ("agent",))),

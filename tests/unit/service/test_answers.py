@@ -13,7 +13,8 @@ import pytest
 from msgspec.structs import replace
 
 from fileops.model.record import By
-from fileops.model.rewind import KeepRequest, RewindRequest, RewindResult, RewindTarget, UnkeptResult
+from fileops.model.rewind import BlamedLines, KeepRequest, RewindRequest, RewindResult, RewindTarget, UnkeptResult
+from fileops.service.rewind.blame import blame
 from fileops.service.rewind.unkept import UnkeptPlaces
 from support.recording import AGENT, COMMAND, OTHER, PERSON, Recording
 
@@ -64,6 +65,11 @@ async def _previews(recording: Recording) -> list[RewindResult]:
     return [replace(await history.rewind(request), error=None) for request in requests]
 
 
+def _blame(recording: Recording) -> list[list[BlamedLines]]:
+    disk = recording.bench.disk
+    return [blame(recording.store, disk, path) for path in PATHS if recording.bench.on_disk(path) is not None]
+
+
 async def _act(recording: Recording, rng: random.Random) -> None:
     path, by = rng.choice(PATHS), rng.choice(AUTHORS)
     present = recording.bench.on_disk(path)
@@ -95,18 +101,18 @@ async def _act(recording: Recording, rng: random.Random) -> None:
 
 
 @pytest.mark.parametrize("seed", range(8))
-async def test_lists_and_previews_are_the_same_without_kept_answers(recording: Recording, seed: int) -> None:
+async def test_lists_previews_and_blame_are_the_same_without_kept_answers(recording: Recording, seed: int) -> None:
     rng = random.Random(seed)
     n_answers = 0
     for _ in range(N_STEPS):
         await _act(recording, rng)
-        listed, previews = _list(recording), await _previews(recording)
-        assert (_list(recording), await _previews(recording)) == (listed, previews)  # from answers
+        listed, previews, blamed = _list(recording), await _previews(recording), _blame(recording)
+        assert (_list(recording), await _previews(recording), _blame(recording)) == (listed, previews, blamed)
         n_answers += _n_answers(recording)
         _drop_answers(recording)
         new = _list(recording)
         _drop_answers(recording)
-        assert (new, await _previews(recording)) == (listed, previews)
+        assert (new, await _previews(recording), _blame(recording)) == (listed, previews, blamed)
         if rng.random() < 0.5:  # the answers of an earlier state remain
             _list(recording)
             await _previews(recording)

@@ -19,8 +19,10 @@ from fileops.model.history import AppliedEdit
 from fileops.model.sessions import SessionName
 from fileops.model.settings import Limits
 from fileops.record.history import History
+from fileops.service.rewind.unkept import UnkeptPlaces
 from fileops.service.undo import undo_in_file
 from support.commits import commit_of
+from support.recording import AGENT, PERSON, Recording
 
 PATH = "/w/f"
 FEW = 64
@@ -233,3 +235,20 @@ def test_edits_are_marked_as_undone_without_visiting_all():
         return n
 
     assert steps(4 * FEW) < 4 * 1.5 * steps(FEW)
+
+
+def test_list_that_was_computed_before_a_restart_is_not_computed_again() -> None:
+    recording = Recording()
+    lines = [b"line %d\n" % n for n in range(FEW)]
+    for n in range(FEW):
+        lines[n] = b"line %d again\n" % n
+        recording.write("/w/a", b"".join(lines), AGENT if n % 10 else PERSON)
+
+    def work() -> None:
+        UnkeptPlaces(recording.store, recording.bench.disk).find()
+
+    work()  # imports and first uses
+    recording.write("/w/a", b"".join(lines[1:]), AGENT)
+    first, again = n_steps(work), n_steps(work)
+    recording.bench.close()
+    assert again < first / 5

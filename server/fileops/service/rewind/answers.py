@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 
 MAX_ANSWER_BYTES = 4 << 20  # a longer one is computed each time
 T = TypeVar("T")
-AnswerKind = Literal["places", "rewind of places", "rewind"]
+AnswerKind = Literal["places", "rewind of places", "rewind", "blame"]
 
 
 def key_of(*asked: object) -> bytes | None:

@@ -13,6 +13,7 @@ from fileops.core.merge.undo import MAX_COMPARED_BYTES
 from fileops.core.notebook.cell_page import lines_of_cells
 from fileops.core.notebook.cells import Notebook, fault_of, is_notebook_path, parse
 from fileops.core.notebook.sources import sources_in, sources_of, steps_of_sources
+from fileops.model.digest import content_digest
 from fileops.model.errors import BinaryFile, FileMissing, TooLarge
 from fileops.model.internal_errors import PathMoved
 from fileops.model.record import Entry
@@ -21,7 +22,8 @@ from fileops.ports import FileSystem
 from fileops.record import git
 from fileops.record.history import StoredContents
 from fileops.record.store import RecordStore
-from fileops.service.rewind.files import find_carried, find_undone, steps_with_renames, tool_edits_of
+from fileops.service.rewind.answers import KnownContents, find_answer, keep_answer, key_of
+from fileops.service.rewind.files import are_all_kept, find_carried, find_undone, steps_with_renames, tool_edits_of
 from fileops.service.rewind.lineage import Lineages, follows_all
 
 MAX_MERGES = 64  # of one file, whose parents are read from git, the newest
@@ -48,21 +50,24 @@ def blame(store: RecordStore, fs: FileSystem, file_path: str, *, by_cells: bool 
     steps = steps_with_renames(entries, store, all_undos=True)
     contents: ContentOf = StoredContents(store)
     parents = _parents_of(entries, path)
-    present, cells = snapshot.data, None
+    present, cells, key = snapshot.data, None, None
+    undoes, tool_edits, carried = find_undone(entries), tool_edits_of(entries), find_carried(entries)
     if by_cells and is_notebook_path(path) and fault_of(snapshot.data) is None:
         cells = parse(snapshot.data)
         steps, contents = steps_of_sources(steps, contents)
         present = sources_of(cells)
         parents = {entry_id: list(filter(None, map(sources_in, texts))) for entry_id, texts in parents.items()}
-    owned = owners_of_lines(
-        steps,
-        present,
-        contents,
-        find_undone(entries),
-        tool_edits_of(entries),
-        find_carried(entries),
-        parents,
-    )
+    elif snapshot.source == "disk" and are_all_kept(entries):
+        merged = sorted((entry_id, list(map(content_digest, texts))) for entry_id, texts in parents.items())
+        sets = sorted(undoes.items()), sorted(tool_edits), sorted(carried), merged
+        key = key_of("blame", steps, snapshot.digest, *sets)
+    owned = find_answer(store, path, key, list[OwnedLines])
+    if owned is None:
+        known_contents = KnownContents(contents)
+        owned = owners_of_lines(steps, present, known_contents, undoes, tool_edits, carried, parents)
+        if known_contents.are_complete:
+            oldest = min((entry.time for entry in entries), default=0.0)
+            keep_answer(store, path, "blame", key, owned, oldest=oldest)
     blamed = [_to_blamed(lines, known) for lines in owned]
     return blamed if cells is None else _by_cells(blamed, cells)
 
