@@ -9,6 +9,8 @@ from typing import cast
 
 import pytest
 from hypothesis import settings
+from xdist.remote import Producer
+from xdist.scheduler import LoadGroupScheduling
 
 from support import sshd as ssh_server
 from support.daemon_process import Place, place
@@ -85,6 +87,22 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
         return None
     name = collection_path.relative_to(config.rootpath).as_posix() + ("/" if collection_path.is_dir() else "")
     return True if place_in_parts(name) < len(PARTS) else None
+
+
+class Scheduling(LoadGroupScheduling):
+    """Gives a worker the quick tests of a file together, others one by one or by their group.
+
+    The scheduler looks at all that it has given for every test that ends, so thousands of single ones are dear.
+    """
+
+    def _split_scope(self, nodeid: str) -> str:
+        scope = super()._split_scope(nodeid)
+        is_quick_alone = scope == nodeid and place_in_parts(nodeid) == len(PARTS)
+        return nodeid.partition("::")[0] if is_quick_alone else scope
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadGroupScheduling | None:
+    return Scheduling(config, log) if config.getoption("dist") == "loadgroup" else None
 
 
 def is_for_quick_tests(config: pytest.Config) -> bool:
