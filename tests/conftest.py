@@ -43,6 +43,7 @@ PARTS = {
     "tests/unit/core/merge/test_authorship.py": "laws",
     "tests/unit/core/review/test_decision_merge.py": "laws",
     "tests/unit/service/review/test_queue.py::test_review_ends_by_a_decision": "laws",
+    "tests/unit/service/test_withdrawn_plans.py::test_plan_of_many_replacements": "laws",
     "tests/unit/tracking/test_schedule.py::test_turn_reads_no_more_items": "laws",
     "tests/unit/core/matching/test_strategies.py::test_edits_that_replace_very_many_places": "laws",
     "tests/unit/core/matching/test_strategies.py::test_several_edits_that_together_make": "laws",
