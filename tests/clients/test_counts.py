@@ -68,7 +68,8 @@ class Surfaces:
         async with asyncio.timeout(PATIENCE_S):
             while (await self._daemon()) != expected:  # noqa: ASYNC110 - what a command wrote is recorded a bit later
                 await asyncio.sleep(0.02)
-        assert _count((await self._run("changes")).splitlines()[-1]) == expected
+        listed = (await self._run("changes")).splitlines()
+        assert _count(next(line for line in listed if line.startswith("Not kept: "))) == expected
         assert _count((await self._run("undo", "--all", "--dry-run")).splitlines()[0]) == expected
         await self.editor_says(n_changes, n_files)
 
