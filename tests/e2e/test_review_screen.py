@@ -8,10 +8,13 @@ import re
 import signal
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
+from functools import partialmethod
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from rich.console import Console
+from rich.terminal_theme import DEFAULT_TERMINAL_THEME, SVG_EXPORT_THEME, TerminalTheme
 from textual.pilot import Pilot
 
 from fileops.compose import ask_file
@@ -22,7 +25,7 @@ from support.patience import PATIENCE_S
 from support.tmux import LOOK_S, Terminal, terminal
 
 PICTURE = Path(__file__).parents[2] / "docs" / "images" / "terminal-review.svg"
-NOTEBOOK_PICTURE = PICTURE.with_name("terminal-notebook.svg")
+NOTEBOOK_PICTURES = {"dark": SVG_EXPORT_THEME, "light": DEFAULT_TERMINAL_THEME}
 
 LINES = [f"line {n}\n" for n in range(1, 31)]
 
@@ -400,7 +403,7 @@ async def test_picture_of_the_guide_is_the_screen(shared: Place, folder: Path, m
 async def test_picture_of_a_notebook_is_the_screen(
     shared: Place, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The picture of docs/guide/notebooks.md, taken again likewise: each changed cell is decided apart."""
+    """The pictures of docs/guide/notebooks.md, taken again likewise: each changed cell is decided apart."""
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setenv("HOME", str(folder.parent))
     study = folder / "study.ipynb"
@@ -423,10 +426,18 @@ async def test_picture_of_a_notebook_is_the_screen(
         await until(pilot, lambda: len(app.board) == 1)
         await pilot.press("n", "space", "p")
         await pilot.pause()
-        drawn = app.export_screenshot(title="fileops-server review")
+        drawn = {name: drawn_with(theme, app, monkeypatch) for name, theme in NOTEBOOK_PICTURES.items()}
         await pilot.press("A", "y")
         assert (await call).ok
-    require_picture(NOTEBOOK_PICTURE, drawn)
+    for name, picture in drawn.items():
+        require_picture(PICTURE.with_name(f"terminal-notebook-{name}.svg"), picture)
+
+
+def drawn_with(theme: TerminalTheme, app: ReviewApp, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Draw the screen with the colours of a terminal, which Textual does not let its callers choose."""
+    with monkeypatch.context() as patch:
+        patch.setattr(Console, "export_svg", partialmethod(Console.export_svg, theme=theme))
+        return app.export_screenshot(title="fileops-server review")
 
 
 def code_cell(cell_id: str, source: str) -> dict[str, Any]:
