@@ -134,6 +134,21 @@ async def test_log_and_history_name_cells_whoever_changed_them(
     ]  # fmt: skip
 
 
+async def test_lists_of_what_is_not_kept_name_the_cells(
+    agent: FileOpsClient, person: FileOpsClient, study: Path, shared: Place
+) -> None:
+    new = await edited(agent, study)
+    await entries_of(person, 1)
+    (file,) = (await person.unkept()).files
+    assert [change.cell_ids for change in file.changes] == [("c1", new)]
+    assert (await agent.edit_notebook(study, [{"kind": "delete", "cell_id": "c1"}])).ok
+    await entries_of(person, 2)
+    listed = await terminal(shared, study, "changes")
+    assert any(line.endswith(f"  (cell {new})") for line in listed), listed
+    (file,) = (await person.unkept()).files
+    assert {name for change in file.changes for name in change.cell_ids or ()} == {new}
+
+
 async def test_entry_and_diff_show_cells_below_their_names(
     agent: FileOpsClient, person: FileOpsClient, study: Path, shared: Place
 ) -> None:

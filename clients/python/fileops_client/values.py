@@ -1418,6 +1418,8 @@ class UnkeptChange(Value):
     """The entries that changed it."""
     time: float
     """The time of the newest entry, in seconds since the epoch."""
+    cell_ids: tuple[str, ...] = ()
+    """In a notebook: the names of the cells that have these lines; none if the lines are of no cell that is there."""
 
 
 class UnkeptFile(Value):

@@ -87,7 +87,8 @@ export function notebooksSuite(): void {
       const session = { session_id: 'of-cells', file_path: path };
       const edited = await request<EditDetails>('fileops/editNotebook', { ...session, cells: [{ kind: 'edit', cell_id: 'c1', old_string: 'x = 1', new_string: 'x = 10' }] });
       assert.equal(edited.status, 'success', edited.output);
-      await until(() => insides.list.changesOf(path, '').length > 0, 'the edit is listed');
+      const [change] = await until(() => (insides.list.changesOf(path, '').length > 0 ? insides.list.changesOf(path, '') : undefined), 'the edit is listed');
+      assert.deepEqual(change!.cell_ids, ['c1']);
       const sides = insides.cells.of(uri, '');
       const [before, after] = await Promise.all(sides.map(side => insides.cells.provideTextDocumentContent(side)));
       assert.equal(before, '# %% intro · markdown\n# Title\n\n# %% c1 · code · 1 output\nx = 1\nprint(x)\n\n# %% c2 · code\ny = 2\n\n');

@@ -183,6 +183,8 @@ class UnkeptChange(Struct, frozen=True, kw_only=True):
     """The entries that changed it."""
     time: float
     """The time of the newest entry, in seconds since the epoch."""
+    cell_ids: tuple[str, ...] | UnsetType = UNSET
+    """In a notebook: the names of the cells that have these lines; none if the lines are of no cell that is there."""
 
 
 class UndonePlace(Struct, frozen=True, kw_only=True):

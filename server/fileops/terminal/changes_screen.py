@@ -20,7 +20,7 @@ from fileops.terminal.lines import DiffLine, cell_heading, number_lines, relativ
 from fileops.terminal.page import cells
 from fileops.terminal.record_lines import reverse_cells, reverse_diff, rewind_lines, unshown_lines, when
 from fileops.terminal.renames import shown_files
-from fileops.terminal.unkept_board import BoardTurn, UnkeptBoard, UnkeptRow, count_changes, find_change
+from fileops.terminal.unkept_board import BoardTurn, UnkeptBoard, UnkeptRow, count_changes, find_change, name_cells
 from fileops.terminal.widgets import DiffLines, Page, TextLines
 from fileops_client import FileOpsClient
 from fileops_client.errors import ResponseError
@@ -350,7 +350,9 @@ class ChangesScreen(ModalScreen[None]):
                     drawn.append(f"  +{row.added}", style="green").append(f" -{row.removed}", style="red")
                 elif row.moved_from is None:
                     drawn.append("  (whole file)", style="dim")
-                drawn.append("".join(f"  ({visible(name)})" for name in row.other_authors(turn.session.label)))
+                notes = [row.cells] if row.cells else []
+                notes += row.other_authors(turn.session.label)
+                drawn.append("".join(f"  ({visible(note)})" for note in notes))
                 rows.append(drawn)
         if self.board.is_cut:
             rows.append(Text(" ... and more files, listed after these are kept or undone", style="dim"))
@@ -368,7 +370,8 @@ class ChangesScreen(ModalScreen[None]):
             return Text()
         about = Text(f"--- {relative(row.path, self._folder)}", style="bold")
         if change is not None and row.moved_from is None:
-            where = f"change {self.board.change_number} of {len(row.changes)}"
+            cells = f", {name_cells(change.cell_ids)}" if change.cell_ids else ""
+            where = f"change {self.board.change_number} of {len(row.changes)}{cells}"
             by = f"{visible(change.label)}, {when(change.time)}"
             fixed = "" if change.undoable else "; it cannot be undone: others changed the same text, or it is not kept"
             about.append(f" ({where}, by {by}{fixed})")

@@ -11,14 +11,13 @@ from fileops.terminal.lines import cell_heading, visible
 from fileops.terminal.log_groups import Group, GroupedFile, group_files
 from fileops.terminal.page import COLUMN, Line, cells, plain
 from fileops.terminal.renames import shown_files
-from fileops.terminal.unkept_board import UnkeptRow, list_unkept_rows
+from fileops.terminal.unkept_board import UnkeptRow, list_unkept_rows, name_cells
 from fileops.terminal.words import LinePart, changed_words, shorten
 from fileops_client.author import Author
 from fileops_client.rewind import Rewind
 from fileops_client.values import BlamedLines, CellUiExtra, RecordEntry, Review, RewindConflict, Turn, Unkept
 
 YOU = "You"  # the person, in any editor or terminal
-MAX_SHOWN_CELLS = 3  # in one line of a list
 INCLUDE_DECIDED = "--kept undoes them, too."
 SHOWN_ID_CHARS = 10  # a letter, "-" and 8 digits: rarely repeated among a million entries
 _LETTERS = {"create": "A", "modify": "M", "delete": "D", "mode": "X"}
@@ -118,9 +117,7 @@ def _cells_of(entries: Sequence[RecordEntry]) -> Line:
         others = {entry.other_change for entry in entries}
         (other,) = others if len(others) == 1 else (None,)
         return [(f"  ({other})", "faint")] if other is not None else []
-    shown = list(dict.fromkeys(visible(name) if name else "all code cells" for name in names))
-    more = f" and {len(shown) - MAX_SHOWN_CELLS} more" if len(shown) > MAX_SHOWN_CELLS else ""
-    return [(f"  (cell{'s' if len(shown) > 1 else ''} {', '.join(shown[:MAX_SHOWN_CELLS])}{more})", "faint")]
+    return [(f"  ({name_cells(visible(name) if name else 'all code cells' for name in names)})", "faint")]
 
 
 def _size(added: int, removed: int) -> Line:
@@ -232,7 +229,8 @@ def _unkept_line(row: UnkeptRow, label: str, folder: str) -> Line:
     if row.moved_from is not None:
         return plain(f"  R {shown_path(row.moved_from, folder)} to {shown_path(row.path, folder)}")
     size = _size_columns(row.added, row.removed) if row.has_lines else [COLUMN, ("(whole file)", "faint")]
-    by = "".join(f"  ({visible(name)})" for name in row.other_authors(label))
+    notes = [row.cells] if row.cells else []
+    by = "".join(f"  ({visible(note)})" for note in (*notes, *row.other_authors(label)))
     return [(f"  {row.letter} {shown_path(row.path, folder)}", "plain"), *size, *([(by, "faint")] if by else [])]
 
 

@@ -7,6 +7,7 @@ from fileops_client.values import Unkept, UnkeptChange, UnkeptFile, UnkeptSessio
 
 RowKey = tuple[str | None, str, str]
 
+MAX_SHOWN_CELLS = 3  # in one line of a list
 _LETTERS = {"create": "A", "modify": "M", "delete": "D"}
 
 
@@ -24,6 +25,11 @@ class UnkeptRow(NamedTuple):
     has_lines: bool
     changes: tuple[UnkeptChange, ...]
     change_ids: tuple[str, ...]
+
+    @property
+    def cells(self) -> str:
+        """In which cells of a notebook the changes are; "" for other files."""
+        return name_cells(name for change in self.changes for name in change.cell_ids or ())
 
     def other_authors(self, label: str) -> list[str]:
         """The authors of the changes, without the one whose turn it is."""
@@ -56,6 +62,13 @@ def list_unkept_rows(turn: UnkeptTurn, files: Mapping[str, UnkeptFile]) -> Itera
             changes=changes,
             change_ids=(*shown.change_ids, *(ids_of[old] if old is not None else ())),
         )
+
+
+def name_cells(names: Iterable[str]) -> str:
+    """Return such as "cells load, mean and 2 more"; "" without names."""
+    shown = list(dict.fromkeys(names))
+    more = f" and {len(shown) - MAX_SHOWN_CELLS} more" if len(shown) > MAX_SHOWN_CELLS else ""
+    return f"cell{'s' if len(shown) > 1 else ''} {', '.join(shown[:MAX_SHOWN_CELLS])}{more}" if shown else ""
 
 
 class BoardTurn(NamedTuple):

@@ -44,7 +44,8 @@ local function change_item(file, change, title)
   if file.operation == 'create' and file.moved_from then -- all its lines count as new: no size
     words[#words + 1] = 'renamed from ' .. buffers.short(file.moved_from)
   else
-    words[#words + 1] = change.kind == 'file' and 'a change without a text' or hunks.summary(change)
+    words[#words + 1] = change.kind == 'file' and 'a change without a text'
+      or hunks.summary(change) .. hunks.in_cells(change.cell_ids or {})
   end
   if file.operation == 'delete' then words[#words + 1] = 'deleted' end
   if file.operation == 'create' and not file.moved_from then words[#words + 1] = 'new' end

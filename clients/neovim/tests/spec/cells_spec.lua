@@ -76,6 +76,8 @@ t.it('a proposal is shown as texts of cells, and what is typed there is written 
   local path, session_id = opened({ server = { approval_mode = 'default' } })
   local answer = propose(path, session_id)
   t.wait(function() return #review.waiting() == 1 end, 'the review')
+  local summary = require('fileops.review.view').summary(review.waiting()[1])
+  t.eq(summary:match('study%.ipynb.*'), 'study.ipynb in cell c1 +1 −1')
   vim.cmd('Fileops review')
   t.eq(world.text_of(vim.api.nvim_get_current_buf()), cells('x = 2\nprint(x)'))
   local line = vim.fn.search('^x = 2$', 'w')

@@ -93,7 +93,7 @@ export class Cells implements vscode.Disposable, vscode.TextDocumentContentProvi
       if (editor.document.uri.scheme !== OF_CELL) continue;
       const cell = notebook.getCells().find(({ document }) => document.uri.toString() === editor.document.uri.toString());
       if (!cell) continue;
-      const now = spans.get(nameOf(cell)) ?? [];
+      const now = spans.get(nameOf(cell)) ?? spans.get(placeOf(cell)) ?? [];
       if (isDeepStrictEqual(now, this.#drawn.get(editor) ?? [])) continue;
       editor.setDecorations(this.#lines, now.map(([start, end]) => new vscode.Range(start, 0, end, 0)));
       this.#drawn.set(editor, now);
@@ -109,9 +109,12 @@ export class Cells implements vscode.Disposable, vscode.TextDocumentContentProvi
 type Span = [first: number, last: number];
 
 /** The id of the cell in the file, as VS Code knows it; else its place. */
-function nameOf({ index, metadata }: vscode.NotebookCell): string {
-  return typeof metadata.id === 'string' ? metadata.id : `cell-${index}`;
+function nameOf(cell: vscode.NotebookCell): string {
+  return typeof cell.metadata.id === 'string' ? cell.metadata.id : placeOf(cell);
 }
+
+/** The name of a cell without an id that is its own, such as one that two cells have. */
+const placeOf = ({ index }: vscode.NotebookCell): string => `cell-${index}`;
 
 /** By cells, the lines that were added or changed. Pure. */
 export function spansOf({ cells }: Pick<CellTextsResult, 'cells'>): Map<string, Span[]> {

@@ -5,7 +5,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import * as vscode from 'vscode';
-import { AS_TEXT, inOneLine, isNotebook } from '../ui/labels';
+import { AS_TEXT, inCells, inOneLine, isNotebook } from '../ui/labels';
 import { followTyping, needsDrawing, type Span } from '../ui/spans';
 import type { Before, Mark } from './before';
 import { ownFile } from './cells';
@@ -135,7 +135,7 @@ export class ChangesHere implements vscode.Disposable, vscode.HoverProvider, vsc
     if (!mark) return undefined;
     const { label, added, removed, removed_text } = mark.change;
     const text = new vscode.MarkdownString();
-    text.appendText(`${inOneLine(label)}: +${added} −${removed}, not kept yet`);
+    text.appendText(`${inOneLine(label)}: +${added} −${removed}${inCells([mark.change])}, not kept yet`);
     if (removed_text !== '') text.appendCodeblock(removed_text, languageId);
     return new vscode.Hover(text);
   }

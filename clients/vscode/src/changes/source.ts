@@ -8,7 +8,7 @@ import type { UnkeptOfFile, UnkeptTurn } from '../protocol';
 import type { Reviews, Waiting } from '../review/queue';
 import { rebasedSentence } from '../review/told';
 import type { Agents } from '../agents';
-import { inOneLine } from '../ui/labels';
+import { inCells, inOneLine } from '../ui/labels';
 import type { UnkeptActions } from './actions';
 import type { Before } from './before';
 import { labelOfGroup, WAITING } from './diffs';
@@ -192,7 +192,7 @@ export class AgentChanges implements vscode.Disposable {
       resourceUri, groupId: id, contextValue: 'file',
       target: { change_ids, what: `${counted(n_changes)} in ${path.basename(file_path)}`, nChanges: n_changes, nFiles: 1, agents: [agent] },
       command: { command: 'fileops.open', title: 'Open Changes', arguments: [{ resourceUri, groupId: id }] },
-      decorations: { iconPath: AGENT, tooltip: `${counted(n_changes)} of ${agent}: ${what}`, strikeThrough: operation === 'delete' },
+      decorations: { iconPath: AGENT, tooltip: `${counted(n_changes)} of ${agent}: ${what}${inCells(changes)}`, strikeThrough: operation === 'delete' },
     };
   }
 

@@ -3442,6 +3442,8 @@ export interface UnkeptChange {
   entry_ids: string[];
   /** The time of the newest entry, in seconds since the epoch. */
   time: number;
+  /** In a notebook: the names of the cells that have these lines; none if the lines are of no cell that is there. */
+  cell_ids?: string[];
 }
 /** A file with unkept changes, or with changes that were undone a moment ago. */
 export interface UnkeptFile {

@@ -1,5 +1,7 @@
 /** Texts by others (commands, names) as labels: in one line, without what the editor would draw as an icon. */
 
+import type { UnkeptChange } from '../protocol';
+
 const MAX_CHARS = 60;
 
 /** Keeps `$(` in a text from becoming an icon. */
@@ -27,3 +29,9 @@ export const inMarkdown = (text: string): string => text.replace(/[\\`*_{}[\]()#
 export const AS_TEXT = '.py';
 
 export const isNotebook = (filePath: string): boolean => filePath.toLowerCase().endsWith('.ipynb');
+
+/** Of a notebook, in which cells the changes are. */
+export function inCells(changes: readonly Pick<UnkeptChange, 'cell_ids'>[]): string {
+  const names = [...new Set(changes.flatMap(({ cell_ids }) => cell_ids ?? []))];
+  return names.length === 0 ? '' : ` in ${names.length === 1 ? 'cell' : 'cells'} ${names.join(', ')}`;
+}

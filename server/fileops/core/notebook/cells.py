@@ -6,7 +6,9 @@ everything else stays as it is: the order of keys, indentation, escapes, outputs
 
 import json
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice, takewhile
 from typing import cast, get_args
 
 from msgspec import Struct
@@ -119,6 +121,24 @@ class Notebook(Struct, frozen=True):
 
     def find(self, name: str) -> Cell | None:
         return next((cell for cell in self.cells if cell.name == name), None)
+
+    def cells_at(self, start: int, end: int) -> list[Cell]:
+        """Return the cells of which a source, id or output has some of these bytes, else the cell that has the most.
+
+        Lines that are alike in every cell do not count: a diff may take those of the next one.
+        """
+        first = bisect_right(self.cells, start, key=lambda cell: cell.end)
+        touched = [*takewhile(lambda cell: cell.start < max(end, start + 1), islice(self.cells, first, None))]
+        found = [cell for cell in touched if self._tells(cell, start, end)]
+        return found or sorted(touched, key=lambda cell: max(start, cell.start) - min(end, cell.end))[:1]
+
+    def _tells(self, cell: Cell, start: int, end: int) -> bool:
+        spans = [(piece.start, piece.end) for piece in self.pieces_of(cell)]
+        for key in ("id", "outputs"):
+            member = cell.member(key)
+            if member is not None and cell.values[key]:
+                spans.append((member.start, member.end))
+        return any(a < end and start < b for a, b in spans)
 
 
 def _shift(member: Member, n_bytes: int) -> Member:

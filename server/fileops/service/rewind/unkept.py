@@ -15,6 +15,7 @@ from itertools import groupby
 
 import xxhash
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from fileops.core import text
 from fileops.core.merge.authorship import (
@@ -26,10 +27,11 @@ from fileops.core.merge.authorship import (
     without_places,
     without_returns,
 )
+from fileops.core.notebook.cells import Notebook, is_notebook_path, parse
 from fileops.core.roots import is_inside
 from fileops.model.changes import is_executable
 from fileops.model.edits import LineRange, Splice
-from fileops.model.errors import FileOpsError, IsDirectory, UnknownTarget
+from fileops.model.errors import FileOpsError, IsDirectory, NotebookInvalid, UnknownTarget
 from fileops.model.files import Snapshot
 from fileops.model.internal_errors import PathMoved
 from fileops.model.record import By, Entry, LogQuery, is_by_agent, session_of
@@ -169,7 +171,8 @@ class UnkeptPlaces(Struct, frozen=True):
     ) -> UnkeptFile | None:
         snapshot = self._read(path)
         places = self._list_places(path, lineage, snapshot)
-        changes = tuple(found.change for found in places if _is_of(found.change, session_id, turn_id))
+        of_these = [found for found in places if _is_of(found.change, session_id, turn_id)]
+        changes = tuple(found.change for found in _name_cells(path, of_these, snapshot))
         undone: tuple[UndonePlace, ...] = ()
         if snapshot is not None:
             found = self._find_undone_places(lineage, snapshot)
@@ -739,6 +742,26 @@ def _unkept_place(
         time=newest.time,
     )
     return UnkeptPlace(change, place)
+
+
+def _name_cells(path: str, places: Sequence[UnkeptPlace], snapshot: Snapshot | None) -> Sequence[UnkeptPlace]:
+    """Return the places, of a notebook with the cells in which they are."""
+    if not places or snapshot is None or not is_notebook_path(path):
+        return places
+    try:
+        notebook = parse(snapshot.data)
+    except NotebookInvalid:
+        return places
+    return [replace(found, change=_name_cells_of(found, notebook)) for found in places]
+
+
+def _name_cells_of(found: UnkeptPlace, notebook: Notebook) -> UnkeptChange:
+    place = found.place
+    if place is None:
+        return found.change
+    is_of_gone_cell = place.start == place.end and b'"cell_type"' in place.removed
+    cells = [] if is_of_gone_cell else notebook.cells_at(place.start, place.end)
+    return replace(found.change, cell_ids=tuple(cell.name for cell in cells))
 
 
 def _is_shared(found: UnkeptPlace) -> bool:

@@ -1423,6 +1423,7 @@
 ---@field turn_id? string The turn of the newest entry.
 ---@field entry_ids string[] The entries that changed it.
 ---@field time number The time of the newest entry, in seconds since the epoch.
+---@field cell_ids? string[] In a notebook: the names of the cells that have these lines; none if the lines are of no cell that is there.
 
 ---@class (exact) fileops.wire.UnkeptFile A file with unkept changes, or with changes that were undone a moment ago.
 ---@field file_path string Canonical path.

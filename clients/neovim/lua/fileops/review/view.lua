@@ -18,15 +18,27 @@ local batch ---@type { n_arrived: integer }? while `together` runs
 ---@return table of edits that are shown in diff mode
 local function proposal() return require('fileops.review.proposal') end
 
+---@param cells fileops.wire.CellUiExtra[]
+---@return string[] names
+local function cells_of(cells)
+  local names = {} ---@type string[]
+  for _, cell in ipairs(cells) do
+    local name = cell.cell_id == '' and 'all code cells' or cell.cell_id
+    if not vim.list_contains(names, name) then names[#names + 1] = name end
+  end
+  return names
+end
+
 --- In one line.
 ---@param review fileops.Review
 ---@return string such as "Codex proposes area.py +3 −1"
 function M.summary(review)
   if review.kind == 'command' then return command.summary(review) end
   local operation = require('fileops.review.set').operation(review.params)
-  return ('%s proposes %s %s'):format(
+  return ('%s proposes %s%s %s'):format(
     sessions.proposer(review.params),
     buffers.short(review.params.file_path),
+    hunks.in_cells(cells_of(review.params.cells or {})),
     operation or hunks.summary(changes.stats(review.params))
   )
 end

@@ -146,6 +146,13 @@ function M.parse(diff)
   return parsed
 end
 
+---@param names string[] of cells of a notebook
+---@return string such as " in cells load, mean"
+function M.in_cells(names)
+  if #names == 0 then return '' end
+  return (#names == 1 and ' in cell ' or ' in cells ') .. table.concat(names, ', ')
+end
+
 ---@param stats { added: integer, removed: integer }
 ---@return string such as "+3 −1"
 function M.summary(stats) return ('+%d −%d'):format(stats.added, stats.removed) end
