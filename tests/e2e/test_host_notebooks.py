@@ -263,22 +263,24 @@ async def test_cells_that_an_older_save_removed_are_named_and_come_back(
     tools = ["NotebookEdit", "Undo"]
     agent = await daemon.host(study.parent, "claude-code", hints={"session": "s2"}, further_tools=tools)
     await agent.tool("Read", file_path=str(study))
-    edited = await agent.tool("NotebookEdit", notebook_path=str(study), cell_id="c1", new_source="x = 10\nprint(x)")
-    assert not edited.get("isError"), edited
+    for cell_id, source in (("c1", "x = 10\nprint(x)"), ("c3", "z = 10")):
+        edited = await agent.tool("NotebookEdit", notebook_path=str(study), cell_id=cell_id, new_source=source)
+        assert not edited.get("isError"), edited
     older["cells"][1]["source"] = ["y = 2"]
     study.write_text(json.dumps(older, indent=1) + "\n", encoding="utf-8")
     await last_entry_from_outside(person, study)
     read = await agent.tool("Read", file_path=str(study), limit=1)
     said = "\n".join(item["text"] for item in read["content"])
-    assert "over 1 line of your edit of" in said
-    assert "The lines:\ncell c1: x = 10\n" in said
+    assert "over 2 lines of your edit of" in said
+    assert "The lines:\ncell c1: x = 10\ncell c3: z = 10\n" in said
     loss_id = said.partition("fileops-server undo ")[2].partition("`")[0]
     params = {"edit_id": loss_id, "dry_run": True}
     shown = await person.call("fileops/undo", params)
-    assert [(cell["kind"], cell["cell_id"]) for cell in shown["ui_extra"]["cells"]] == [("source", "c1")]
+    cells = [(cell["kind"], cell["cell_id"]) for cell in shown["ui_extra"]["cells"]]
+    assert cells == [("source", "c1"), ("source", "c3")]
     undone = await agent.tool("Undo", edit_id=loss_id)
     assert not undone.get("isError"), undone
-    assert sources(study) == ["x = 10\nprint(x)", "y = 2", "z = 1"]
+    assert sources(study) == ["x = 10\nprint(x)", "y = 2", "z = 10"]
 
 
 async def last_entry_from_outside(person: LspClient, path: Path) -> None:

@@ -26,7 +26,7 @@ from fileops.model.files import CommitReport, Snapshot, Stamp
 from fileops.model.record import BySession
 from fileops.model.sessions import SessionName
 from fileops.model.settings import Limits
-from fileops.record.lost_lines import Loss, Losses, lines_of
+from fileops.record.lost_lines import Loss, Losses
 
 MAX_S = 3600.0  # a person may take long to answer the host's own question
 MAX_WRITES = 1000
@@ -193,13 +193,6 @@ def _find_replaced(write: AnnouncedWrite, was: Content, after: Content) -> _Repl
     """Return the write if it makes this content of one that the file had since the announcement."""
     bases = dict.fromkeys((was, *reversed(write.seen)))
     return next((_Replaced(write, was, base) for base in bases if write.makes(base, after)), None)
-
-
-def is_older_text(before: bytes, edited: bytes, written: bytes) -> bool:
-    """Return whether a text was made of the content before an edit: without what that added, with what it removed."""
-    old, new, found = (lines.keys() for lines in lines_of(before, edited, written))
-    added, removed = new - old, old - new
-    return bool(added) and added.isdisjoint(found) and removed <= found
 
 
 def _is_same(write: AnnouncedWrite, announced: Announced) -> bool:

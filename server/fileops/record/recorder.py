@@ -66,7 +66,7 @@ from fileops.platform.regular_files import NotReadable, read_regular
 from fileops.platform.steady_clock import steady_time
 from fileops.ports import EventStream
 from fileops.record import git
-from fileops.record.announced import MAX_BYTES, AnnouncedWrite, AnnouncedWrites, Content, is_older_text
+from fileops.record.announced import MAX_BYTES, AnnouncedWrite, AnnouncedWrites, Content
 from fileops.record.attribution import Save
 from fileops.record.command_windows import CommandWindows, OpenCommands, covers
 from fileops.record.content import ReadFile, TextOf, Unreadable, is_secret, read_file
@@ -76,6 +76,7 @@ from fileops.record.folder import Edge, GitFacts, ask_git, in_steps
 from fileops.record.folder import FolderRecording as Folder
 from fileops.record.folder_clients import FolderClients, WatchedFolders
 from fileops.record.folder_faults import FolderFaults
+from fileops.record.fresh_edits import FreshEdits
 from fileops.record.git_contents import GitContents
 from fileops.record.git_process import GitFailed
 from fileops.record.known import has_stamp, inode_at, is_result, is_unchanged, known_of, known_of_snapshot, stamp_of
@@ -100,8 +101,6 @@ _INDEX_LOCK = "index.lock"  # git-update-index(1)
 _INDEX_EVERY_S = 1.0
 _STORED_AT_ONCE = 500  # files of which is stored what is known, in one transaction
 MAX_FOLDERS = 200
-FRESH_S = 60.0  # in which a program that saves by itself may write a text that it read before an agent's edit
-MAX_FRESH = 100
 _SETTLED_WITHIN_S = 5.0  # a recorder busy for longer is not waited for
 WRITTEN_WITHIN_S = 60.0  # but before an undo: a command may have written ten thousand files
 _DRAINED_WITHIN_S = 1.0  # the same if it waits for a disk: see drain
@@ -214,8 +213,8 @@ class Recorder:
         # with the agent's commit and that text. Returns a sentence for the person, or None.
         self.on_overwritten: Callable[[Commit, bytes], str | None] = lambda _commit, _content: None
         self._ahead: WriteAhead | None = None  # set by the thread, before the first commit of a recorded folder
-        self._fresh: dict[str, tuple[float, Commit]] = {}  # the newest edit by a session of each file, and when
         self._documents, self._warn, self._now, self._wall = documents, warn, now, wall
+        self._fresh = FreshEdits(now)
         self._lock = threading.Lock()
         self._messages: deque[Callable[[], None]] = deque()
         self._committing: dict[str, int] = {}  # guarded by _lock: the daemon's commits in progress
@@ -1379,14 +1378,10 @@ class Recorder:
 
         Not what a person typed in an attached editor, a command or git: they knew the lines, or are undone otherwise.
         """
-        fresh = self._fresh.pop(path, None)
-        if fresh is None or before is None or self._now() - fresh[0] > FRESH_S:
-            return
-        commit = fresh[1]
-        if before.digest == commit.after.digest and is_older_text(commit.before.data, commit.after.data, data):
-            sentence = self.on_overwritten(commit, data)
-            if sentence is not None:
-                self._warn(sentence, folder.root)
+        commit = self._fresh.take_overwritten(path, None if before is None else before.digest, data)
+        sentence = None if commit is None else self.on_overwritten(commit, data)
+        if sentence is not None:
+            self._warn(sentence, folder.root)
 
     def _find_announced_commit(
         self, folder: Folder, path: str, before: Known | None, found: ReadFile | None
@@ -1553,11 +1548,7 @@ class Recorder:
             else:
                 known_in.files[path] = after
 
-        self._fresh.pop(path, None)
-        if isinstance(edit.by, BySession) and edit.before.exists and edit.after.exists and not edit.is_undo:
-            self._fresh[path] = (self._now(), edit)
-            while len(self._fresh) > MAX_FRESH:
-                del self._fresh[next(iter(self._fresh))]
+        self._fresh.note(path, edit)
         entry = self._writer.own(edit, before, after)
         others = () if known_in is None or after is None else self._note_other_names(known_in, edit, after)
 
