@@ -1210,7 +1210,7 @@ class FileOpsClient(Requests):
         return self._portal.call(self._async.entry(entry_id))
 
     def record_status(self, root: FilePath | None = None) -> tuple[RecordedFolder, ...]:
-        """Return which folders are recorded, and how far that is.
+        """Return which folders are recorded, and how much of each is read.
 
         Args:
             root: an absolute folder; only the recorded folder that contains it. By default all.

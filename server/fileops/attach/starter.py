@@ -314,7 +314,7 @@ class _Patience:
         """
         try:
             connection = connect(self._address, _PAUSE_S)
-        except (AttachRefused, NotAttached):  # as the one that waits shows, there is a daemon, whose queue is full
+        except (AttachRefused, NotAttached):  # the caller waits, so there is a daemon, and its queue is full
             return None
         if connection is None:
             return None

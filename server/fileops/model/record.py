@@ -124,7 +124,7 @@ class FileVersion(Struct, frozen=True, gc=False):
 #    the contents. An edit may come in before what another daemon has seen of it and of what followed.
 # 4. If two daemons see one change, the second one finds its content in the newest entry, and only adds what it knows of
 #    the author.
-# 5. Who the author was may come to be known later: a save is reported, or a command ends. Until then the entry is not
+# 5. The author may become known later: a save is reported, or a command ends. Until then the entry is not
 #    `settled`. Of one writer, entries a moment apart become one, and what was made and taken back at once is no entry.
 # 6. After a kill, the next daemon compares the files with the newest contents, and adds what it missed as "away".
 # The life of an entry. The recorder learns of a change by a watch event or by comparing stamps (`found`), and reads the

@@ -170,9 +170,9 @@ class AnnouncedWrites:
         return [write for writes in self._writes.values() for write in writes]
 
     def _drop(self, write: AnnouncedWrite) -> None:
-        left = [other for other in self._writes.pop(write.announced.path, ()) if other is not write]
-        if left:
-            self._writes[write.announced.path] = left
+        remaining = [other for other in self._writes.pop(write.announced.path, ()) if other is not write]
+        if remaining:
+            self._writes[write.announced.path] = remaining
 
     def _drop_old(self) -> None:
         now, writes = self._now(), sorted(self._all(), key=lambda write: write.at)

@@ -104,8 +104,8 @@ def _programs(change: Observation, saves: Sequence[Save], lingering: Sequence[Co
     near = next((save for save in reversed(saves) if since <= save.time <= change.read + SETTLE_S), None)
     persons = dict.fromkeys(person for person in (near and near.person, change.loaded_by) if person is not None)
     if not change.commands:  # row 4
-        left = [_by_command(command) for command in lingering]  # R-BY-4
-        return Author(by=unsure(*left, *persons), evidence="none") if left else Author(by=OUTSIDE, evidence="none")
+        commands = [_by_command(command) for command in lingering]  # R-BY-4
+        return Author(by=unsure(*commands, *persons) if commands else OUTSIDE, evidence="none")
     candidates: list[KnownBy] = [_by_command(command) for command in change.commands]
     others = (*persons,) if change.is_certain else (*persons, OUTSIDE)
     if others:  # row 5

@@ -542,9 +542,9 @@ class EntryWriter:
         if previous.is_beside_git != entry.is_beside_git and entry.evidence != "save":
             return entry  # git may have brought text that nobody has written, or may bring back what it takes away
         if previous.before == entry.after:
-            left, arrived = self._store.other_half(previous), self._store.other_half(entry)
+            departure, arrival = self._store.other_half(previous), self._store.other_half(entry)
             self._store.remove([previous.entry_id, entry.entry_id])
-            self._relink(left, arrived, identity)
+            self._relink(departure, arrival, identity)
             return None
         merged = replace(
             previous,
@@ -576,16 +576,16 @@ class EntryWriter:
         first, whole = self._store.content(previous.after.digest), self._store.content(entry.after.digest)
         return first is not None and whole is not None and len(first) % _BLOCK == 0 and whole.startswith(first)
 
-    def _relink(self, left: Entry | None, arrived: Entry | None, identity: Identity | None) -> None:
+    def _relink(self, departure: Entry | None, arrival: Entry | None, identity: Identity | None) -> None:
         """Join two renames, or remove both, once the name between them has no entries left."""
-        if left is not None and arrived is not None:
-            self._store.replace(replace(left, moved_to=arrived.path))
-            self._store.replace(replace(arrived, moved_from=left.path))
+        if departure is not None and arrival is not None:
+            self._store.replace(replace(departure, moved_to=arrival.path))
+            self._store.replace(replace(arrival, moved_from=departure.path))
             return
-        for half in (left, arrived):
+        for half in (departure, arrival):
             self._unlink(half)
-        if left is not None and identity is not None:  # the file may be renamed again
-            self._halves[identity] = _half_of(left)
+        if departure is not None and identity is not None:  # the file may be renamed again
+            self._halves[identity] = _half_of(departure)
 
     def _merge_following(self, entry: Entry) -> Entry | None:
         """Merge the entry after this one, which may have waited for this one's author.

@@ -166,11 +166,11 @@ def to_entries(edit: AppliedEdit, after: bytes | None) -> list[Recorded]:
     )
     if edit.renamed_from is None:
         return [(entry, Contents(before, after))]
-    left = replace(entry, entry_id=_new_id(), path=edit.renamed_from, kind="delete", after=None)
-    arrived = replace(entry, kind="create", before=None)
+    departure = replace(entry, entry_id=_new_id(), path=edit.renamed_from, kind="delete", after=None)
+    arrival = replace(entry, kind="create", before=None)
     if not edit.is_undo:  # see Commit.by_path
-        left, arrived = replace(left, moved_to=edit.path), replace(arrived, moved_from=edit.renamed_from)
-    return [(left, Contents(before, None)), (arrived, Contents(None, after))]
+        departure, arrival = replace(departure, moved_to=edit.path), replace(arrival, moved_from=edit.renamed_from)
+    return [(departure, Contents(before, None)), (arrival, Contents(None, after))]
 
 
 def link_undos(store: RecordStore, edit: AppliedEdit) -> None:

@@ -68,7 +68,7 @@ class RecordRequests(Sender):
         return msgspec.convert(await self.request("fileops/entry", {"entry_id": entry_id}), RecordedChange)
 
     async def record_status(self, root: FilePath | None = None) -> tuple[RecordedFolder, ...]:
-        """Return which folders are recorded, and how far that is.
+        """Return which folders are recorded, and how much of each is read.
 
         Args:
             root: an absolute folder; only the recorded folder that contains it. By default all.

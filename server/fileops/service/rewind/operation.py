@@ -304,12 +304,12 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
         rewind = FileRewind(path=new.path, content=new.data, undone=(), authors=(), conflicts=())
         if texts:
             rewind = rewind_of_file(look, new.path, texts, new)
-        undone = (*rewind.undone, rename.left)
+        undone = (*rewind.undone, rename.departure)
         back = replace(
             rewind,
             path=old.path,
             undone=undone,
-            authors=(*rewind.authors, rename.left.by),
+            authors=(*rewind.authors, rename.departure.by),
             conflicts=tuple(replace(conflict, file_path=old.path) for conflict in rewind.conflicts),
         )
         history = Lineages(self.store, follows_others(texts)).of(new.path)
@@ -320,12 +320,12 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
         if change.plan.creates:
             plan = replace(change.plan, change=with_permissions(change.plan.change, Permissions(mode)))
             change = replace(change, plan=plan, permissions=Permissions(mode))
-        plans[old.path] = PlannedFile(chosen=(rename.left, *texts), rewind=back, change=change)
+        plans[old.path] = PlannedFile(chosen=(rename.departure, *texts), rewind=back, change=change)
         removed = FileRewind(
-            path=new.path, content=None, undone=(rename.arrived,), authors=(rename.arrived.by,), conflicts=()
+            path=new.path, content=None, undone=(rename.arrival,), authors=(rename.arrival.by,), conflicts=()
         )
         removal = self._change(new, None, removed.undone)
-        plans[new.path] = PlannedFile(chosen=(rename.arrived,), rewind=removed, change=removal)
+        plans[new.path] = PlannedFile(chosen=(rename.arrival,), rewind=removed, change=removal)
         return True
 
     def _has_left(self, entry: Entry, content_of: ContentOf) -> bool:

@@ -18,20 +18,20 @@ from fileops.service.rewind.files import is_usable
 class Rename(Struct, frozen=True, kw_only=True):
     """Both halves of a rename. old_path, new_path: where the files of the halves are now."""
 
-    left: Entry
-    arrived: Entry
+    departure: Entry
+    arrival: Entry
     old_path: str
     new_path: str
 
     @property
     def halves(self) -> tuple[Entry, Entry]:
-        return self.left, self.arrived
+        return self.departure, self.arrival
 
     @property
     def is_alone(self) -> bool:
         """Return whether it changed only the name, and the first name still belongs to its folder's file."""
-        is_same_file = all(map(is_usable, self.halves)) and self.left.before == self.arrived.after
-        return is_same_file and self.left.path == self.old_path != self.new_path
+        is_same_file = all(map(is_usable, self.halves)) and self.departure.before == self.arrival.after
+        return is_same_file and self.departure.path == self.old_path != self.new_path
 
 
 def renames_of(store: RecordStore, groups: Mapping[str, Sequence[Entry]]) -> list[Rename]:
@@ -47,7 +47,7 @@ def renames_of(store: RecordStore, groups: Mapping[str, Sequence[Entry]]) -> lis
         for entry in entries:
             found = arrivals.get((entry.path, _other_name(store, entry) or "")) if entry.kind == "delete" else None
             if found is not None:
-                renames.append(Rename(left=entry, arrived=found[1], old_path=old_path, new_path=found[0]))
+                renames.append(Rename(departure=entry, arrival=found[1], old_path=old_path, new_path=found[0]))
     return renames
 
 

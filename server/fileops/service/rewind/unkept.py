@@ -134,8 +134,8 @@ class UnkeptPlaces(Struct, frozen=True):
         self._ask_git(lineages)
         files = (self._file(each, lineage, session_id, turn_id) for each, lineage in lineages.items())
         found = [file for file in files if file is not None]
-        left = self._find_earlier_names(found)
-        with_changes = [file for file in found if file.changes and file.file_path not in left]
+        old_names = self._find_earlier_names(found)
+        with_changes = [file for file in found if file.changes and file.file_path not in old_names]
         listed = sorted(found, key=lambda file: not file.changes)[:MAX_FILES]  # what is only undone may be left out
         return UnkeptResult(
             n_files=len(with_changes),
@@ -143,7 +143,7 @@ class UnkeptPlaces(Struct, frozen=True):
             added=sum(file.added for file in found),
             removed=sum(file.removed for file in found),
             files=tuple(sorted(listed, key=lambda file: file.file_path)),
-            sessions=tuple(self._sessions([file for file in listed if file.changes], left)),
+            sessions=tuple(self._sessions([file for file in listed if file.changes], old_names)),
             truncated=len(found) > len(listed),
         )
 
@@ -191,10 +191,10 @@ class UnkeptPlaces(Struct, frozen=True):
             undone=undone,
         )
 
-    def _sessions(self, files: Sequence[UnkeptFile], left: Collection[str]) -> Iterator[UnkeptSession]:
+    def _sessions(self, files: Sequence[UnkeptFile], old_names: Collection[str]) -> Iterator[UnkeptSession]:
         """Group the changes of the files in a tree.
 
-        If the author is unsure, each possible name gets its own branch. left: old names, which are not counted.
+        If the author is unsure, each possible name gets its own branch. old_names: these files are not counted.
         """
         found = [(change, file.file_path) for file in files for change in file.changes]
         newest_first = sorted(found, key=lambda pair: pair[0].time, reverse=True)
@@ -203,7 +203,7 @@ class UnkeptPlaces(Struct, frozen=True):
             turns = branches.setdefault((change.session_id or _label(change.by), change.session_id), {})
             turns.setdefault(change.turn_id, []).append((change, path))
         for (_, session_id), turns in branches.items():
-            nodes = tuple(self._turn(turn_id, turns[turn_id], left) for turn_id in turns)
+            nodes = tuple(self._turn(turn_id, turns[turn_id], old_names) for turn_id in turns)
             (newest, _), *_ = next(iter(turns.values()))
             yield UnkeptSession(
                 session_id=None if session_id is None else SessionName(session_id),
@@ -216,7 +216,7 @@ class UnkeptPlaces(Struct, frozen=True):
             )
 
     def _turn(
-        self, turn_id: str | None, found: Sequence[tuple[UnkeptChange, str]], left: Collection[str]
+        self, turn_id: str | None, found: Sequence[tuple[UnkeptChange, str]], old_names: Collection[str]
     ) -> UnkeptTurn:
         in_files = sorted(found, key=lambda pair: (pair[1], pair[0].start_line))
         by_path = groupby(in_files, lambda pair: pair[1])
@@ -226,7 +226,7 @@ class UnkeptPlaces(Struct, frozen=True):
             turn_id=turn_id,
             title=None if turn is None else turn.title,
             began=None if turn is None else turn.began,
-            n_changes=sum(file.n_changes for file in files if file.file_path not in left),
+            n_changes=sum(file.n_changes for file in files if file.file_path not in old_names),
             added=sum(file.added for file in files),
             removed=sum(file.removed for file in files),
             change_ids=tuple(change_id for file in files for change_id in file.change_ids),
@@ -541,10 +541,13 @@ class UnkeptPlaces(Struct, frozen=True):
                 continue
             of_entries = [(change_id, entry_of_change(change_id)) for change_id in ids]
             n_changes += self.store.keep_places(keep_id, of_entries)  # another daemon may have kept some
-            left = self._places_in(path, lineage, snapshot)
+            remaining = self._places_in(path, lineage, snapshot)
             whole = {change_id for change_id in ids if change_id.endswith(f".{_WHOLE_FILE}")}
             in_use = {
-                entry_id for found in left if found.change.change_id not in whole for entry_id in found.change.entry_ids
+                entry_id
+                for found in remaining
+                if found.change.change_id not in whole
+                for entry_id in found.change.entry_ids
             }
             open_ids = [entry.entry_id for entry in self._open(path, lineage, snapshot)]
             done = [entry_id for entry_id in open_ids if entry_id not in in_use]
@@ -581,8 +584,8 @@ class UnkeptPlaces(Struct, frozen=True):
         ids = dict.fromkeys(entry_id for found in reversed(with_lines) for entry_id in found.change.entry_ids)
         taken = {found.change.change_id for found in with_lines}
         every = self._all_places_in(path, history, snapshot)
-        left = [found.change for found in every if found.change.change_id not in taken]
-        in_use = {entry_id for change in left for entry_id in change.entry_ids}
+        remaining = [found.change for found in every if found.change.change_id not in taken]
+        in_use = {entry_id for change in remaining for entry_id in change.entry_ids}
         undone = [lineage[entry_id] for entry_id in ids if entry_id not in in_use]
         bits = [entry for entry in opaque if is_of_mode(entry)]
         partly = [lineage[entry_id] for entry_id in ids if entry_id in in_use]
