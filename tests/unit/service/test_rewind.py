@@ -111,6 +111,24 @@ async def test_rewind_does_not_bring_back_what_was_undone_redone_and_undone_agai
     assert (result.error, result.n_left, recording.bench.on_disk(A)) == (None, 0, OLD)
 
 
+async def test_rewind_leaves_a_line_that_a_program_brought_back_after_an_undo_and_its_redo(
+    recording: Recording,
+) -> None:
+    """The redo found the line gone, so undo and redo do not cancel each other out."""
+    others_gone = _changed(OLD, b"three\n", b"")
+    other_id = recording.write(A, others_gone, OTHER)
+    mine_id = recording.write(A, _changed(others_gone, b"two\n", b""), AGENT)
+    undo = await recording.rewind("entry_id", other_id)
+    brought_back = _changed(OLD, b"two\n", b"")
+    assert recording.bench.on_disk(A) == brought_back
+    recording.bench.disk.put(A, _changed(others_gone, b"two\n", b""))  # by a program, unrecorded
+    await recording.rewind("rewind_id", undo.rewind_id or "")
+    recording.bench.disk.put(A, brought_back)  # likewise
+    recording.entries()
+    await recording.rewind("entry_id", mine_id)
+    assert b"three\n" in (recording.bench.on_disk(A) or b"")
+
+
 async def test_undos_of_a_creation_and_of_the_rename_after_it_leave_no_file(recording: Recording) -> None:
     for n in (1, 2):
         recording.store.put_turn(TurnRecord(turn_id=f"t-{n}", session_id=SessionName("agent"), label="Agent", began=n))

@@ -316,15 +316,20 @@ def find_cancelled(history: Sequence[Entry], chosen: Set[str]) -> set[str]:
     """Return the undos that were redone, with their redos, unless one is chosen. Together they change nothing.
 
     An undo and the entries that it undid do not count, because the undo may also have undone parts of other entries.
-    Nor do an undo and its redo if what they undid and redid was undone again later, which would then be without effect.
+    Nor do an undo and its redo if what they undid and redid was undone again later, which would then be without effect;
+    or if one of them had no effect, because then it was another change that took back the other one's.
     """
-    undone_by = {entry.entry_id: entry.undone_by for entry in history}
+    by_id = {entry.entry_id: entry for entry in history}
+
+    def is_undone(entry_id: str) -> bool:
+        return entry_id in by_id and by_id[entry_id].undone_by in by_id
+
     return {
         entry_id
         for entry in history
-        if entry.is_undo and entry.undone_by in undone_by and chosen.isdisjoint({entry.entry_id, entry.undone_by})
-        if not any(undone_by.get(entry_id) in undone_by for entry_id in entry.undoes)
-        for entry_id in (entry.entry_id, entry.undone_by or "")
+        if entry.is_undo and entry.undone_by in by_id and chosen.isdisjoint({entry.entry_id, entry.undone_by})
+        if not any(map(is_undone, entry.undoes)) and _is_same(entry) == _is_same(by_id[entry.undone_by])
+        for entry_id in (entry.entry_id, entry.undone_by)
     }
 
 
