@@ -1,4 +1,4 @@
-"""Which agent host calls `mcp hook`, as told from what it sends.
+"""Finds out which agent host calls `mcp hook`, from what it sends.
 
 Other hosts load Claude Code's settings and run its hooks: Copilot CLI, the Copilot app, VS Code's agent host and
 Cursor. They call their tools by the same names, but do not have ours. Only the payload tells them apart: a host that

@@ -80,7 +80,7 @@ def serve_attached(attachment: AttachRequest, socket_path: str | None) -> int:
         attached.connection.close()
         if status is not None:
             return status
-        # Only a daemon that ends in order removes both. The next one replaces them, the socket not in one step.
+        # Only a daemon that ends in order removes both. The next one replaces them; the socket is missing for a moment.
         if not os.path.lexists(address.socket) and not os.path.lexists(address.record):
             return STOPPED
         say("The shared daemon is gone.")

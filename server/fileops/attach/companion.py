@@ -28,14 +28,14 @@ _OTHERS = {
     "SessionEnd": "end", "SubagentStop": "end",
 }  # fmt: skip
 _ASKS = frozenset({"claude", "copilot", "cursor", "antigravity", "unknown"})  # their `ask` asks their user
-# These take other arguments from a hook: the names of the old and the new text of an edit, and of a whole text.
+# Hosts that let a hook replace arguments: their names for the old and the new text of an edit, and a whole text.
 _REWRITTEN = {
     "claude": ("old_string", "new_string", "content"),
     "gemini": ("old_string", "new_string", "content"),
     "opencode": ("oldString", "newString", "content"),
     "copilot": ("old_str", "new_str", "file_text"),
 }
-_CORRECTED = frozenset({"gemini", "opencode"})  # and these look for the text of an edit only then
+_CORRECTED = frozenset({"gemini", "opencode"})  # these look for the text of an edit after the hook
 _REFUSED = ("<tool_use_error>", "File content has changed", "File has been modified")
 
 
@@ -99,7 +99,7 @@ def report_of(caller: Caller, event: Event) -> dict[str, Any] | None:
     response = event.get("tool_response")
     has_error = isinstance(response, dict) and cast("dict[str, object]", response).get("error")
     if has_error and (name == "AfterTool" or event.get("tool_name") in NOTEBOOKS):
-        report["event"] = "failed"  # Gemini CLI has no event of its own, and Claude Code's NotebookEdit a field
+        report["event"] = "failed"  # no event says so: both report the error in a field
     return {**report, "calls": calls}
 
 

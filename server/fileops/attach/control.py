@@ -262,7 +262,7 @@ def table(described: Mapping[str, Any]) -> str:
 
 
 def _more_lines(described: Mapping[str, Any], key: str, noun: str) -> list[str]:
-    """Return a line that says how many items a list lacks that was too long for the daemon's answer."""
+    """Return a line that says how many items were left out, because the daemon's answer was too long."""
     n_more = described.get(f"n_{key}", 0) - len(described[key])
     return [f"    and {n_more} more {noun}"] if n_more > 0 else []
 

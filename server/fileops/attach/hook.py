@@ -120,7 +120,7 @@ def _answer(
 
 
 def _consent(caller: Caller, raw: dict[str, Any]) -> dict[str, Any] | None:
-    """Return what lets a host continue that refuses a tool without a decision."""
+    """Return the decision without which some hosts refuse a tool."""
     is_asked = caller.dialect == "antigravity" and "toolCall" in raw and "error" not in raw
     return {"decision": "allow"} if is_asked else None
 

@@ -45,7 +45,7 @@ def has_tools(caller: "Caller", deadline: float) -> bool:
 
 
 def start_daemon() -> bool:
-    """Start a daemon if none runs, and return whether that was so. Nothing waits for it."""
+    """Start a daemon if none runs, without waiting for it. Return whether one was started."""
     from fileops.attach.starter import is_served, start_in_background
 
     try:

@@ -76,7 +76,7 @@ def common_form(dialect: "Dialect", event: Mapping[str, Any]) -> Event:
 
 
 def _name_of_copilots(event: Mapping[str, Any]) -> str | None:
-    """Copilot's own hooks do not name their event."""
+    """Return the name of an event of Copilot's own hooks, which do not send it."""
     if "toolName" in event:
         return "PostToolUse" if "toolResult" in event else "PostToolUseFailure" if "error" in event else "PreToolUse"
     for key, name in (("prompt", "UserPromptSubmit"), ("source", "SessionStart"), ("reason", "SessionEnd")):

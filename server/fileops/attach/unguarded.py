@@ -14,7 +14,7 @@ MAX_NAME_BYTES = 100  # of a session; a file's name has twice as many characters
 
 
 def note_answer(caller: Caller) -> str | None:
-    """Note that the daemon has answered. Return since when it had not, if the session was guarded before; once."""
+    """Note that the daemon has answered. Return once, if the session was guarded before, since when it had not."""
     path = _path_of(caller)
     with suppress(OSError):
         try:

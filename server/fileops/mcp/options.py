@@ -11,7 +11,7 @@ from fileops.mcp.elicitation import APPROVAL_TIMEOUT_S
 from fileops.model.settings import Settings
 from fileops.service.hub.approvals import UNDECIDED_MODE, Approve
 
-# Where they are not those of Settings.
+# Defaults that differ from those of Settings.
 DEFAULTS: Mapping[str, Any] = {"suggestions": "details", "diagnostics": "details", "correction": True}
 
 
@@ -19,10 +19,10 @@ class McpOptions(Struct, frozen=True, kw_only=True):
     """The options on the command line.
 
     roots: absolute. further_tools: names of tools beside Read, Edit and MultiEdit. max_read_bytes: None for the host's
-    default. answers: what results say, see core/presentation/lean.py; "full" is the specified texts. show_diff: whether
-    they also have the changed lines for a person: if they are full ("auto"), always or never. repeated_reads: whether a
-    read of what the session still has says only that. read_reminder: that of the specified text of a read. chosen: the
-    options of every client.
+    default. answers: the texts of results, see core/presentation/lean.py; "full" means the specified ones. show_diff:
+    whether results also show the changed lines to a person: always, never, or with full answers ("auto").
+    repeated_reads: whether one sentence answers a read of what the session still has. read_reminder: whether reads end
+    with the specified reminder. chosen: the options of every client.
     """
 
     roots: Sequence[str] = ()

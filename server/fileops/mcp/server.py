@@ -246,7 +246,7 @@ class McpServer:
         call = ToolCall(arguments=arguments, session=session, max_output_bytes=max_output_bytes)
         try:
             answer = await tool.run(self.service, call)
-        except FileOpsError as error:  # the approver's: the file is no longer the one that was asked about
+        except FileOpsError as error:  # of the approver: the file has changed since the question
             answer = answer_failure(arguments, error, session)
         has_notices = self._options.notices == "on"
         output = self._lean_output(answer, tells_others=has_notices) if self._options.is_lean else None

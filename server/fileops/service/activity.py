@@ -24,7 +24,7 @@ class ActivityLog:
         self._unanswered: dict[SessionName, list[str]] = {}
         # For each session, how many of its changes a person undid, by the reason given ("" for none).
         self._rewound: dict[SessionName, dict[str, int]] = {}
-        # For each session, sentences about its lines over which another program wrote. Noted on any thread.
+        # For each session, sentences about its lines that another program has overwritten. Added on any thread.
         self._overwritten: dict[SessionName, list[str]] = {}
 
     def note_read(self, session_id: SessionName, file_path: str, at: float) -> None:
@@ -60,7 +60,7 @@ class ActivityLog:
         return self._rewound.pop(session_id, {})
 
     def note_overwritten(self, session_id: SessionName, text: str) -> None:
-        """Record what the session should know of lines that another program has removed. Call it on any thread."""
+        """Record what to tell the session about lines that another program has removed. Runs on any thread."""
         texts = self._overwritten.setdefault(session_id, [])
         if len(texts) < MAX_UNANSWERED:
             texts.append(text)

@@ -2,8 +2,8 @@
 
 A `Planner` knows what a request wants. This module has the order of the steps, and the rules that hold for all of them.
 Nothing is locked while a person is asked. A commit applies to the content on which it was planned. Either all files are
-written or none. A cancel is in time until the commit begins, and a dry run ends before the question. Runs in worker
-threads.
+written or none. A request can be cancelled until its commit begins. A dry run ends before anyone is asked. Runs in
+worker threads.
 
 Change sets, undos and rewinds are carried out here, single edits in `edit.py` (docs/internals/adr/0032-one-engine.md).
 """

@@ -432,7 +432,7 @@ class SetPlanner(Struct, frozen=True, kw_only=True):
         if not snapshot.exists:
             raise FileMissing
         if not file.removes:
-            unchanged = self._plan_nothing(snapshot)  # of an executable bit, or of a name
+            unchanged = self._plan_nothing(snapshot)  # only the executable bit or the name changes
             return DecidedPlan(unchanged if file.new_path is None else _as_rename(unchanged), file.by_user)
         apply_decision(asked, decision, file_path=file.file_path, limits=self.editor.settings.limits, removes=True)
         if snapshot.data == asked.snapshot.data:

@@ -24,7 +24,7 @@ from fileops.model.sessions import SessionName
 from fileops.platform import umask
 from fileops.ports import Clock, CommitHooks, EditRecorder, FileSystem
 
-_MAX_NOTED_BYTES = 2 << 20  # of a content whose digest is computed before the write; the record keeps no longer ones
+_MAX_NOTED_BYTES = 2 << 20  # of a content whose digest is computed before the write; the record keeps nothing longer
 _random = random.Random()  # seeded by the kernel once, not for each edit
 
 

@@ -162,7 +162,7 @@ class EditOperation(Struct, frozen=True, kw_only=True):
     def fits(self, request: EditRequest, snapshot: Snapshot, shown: Snapshot, token: CancelToken) -> bool:
         """Return whether an edit means the same place in the snapshot as in what its author was shown of the file.
 
-        An edit of a text that only the snapshot has fits, too.
+        It also fits if only the snapshot has its text.
 
         Raises: Cancelled.
         """
@@ -271,7 +271,7 @@ class EditOperation(Struct, frozen=True, kw_only=True):
     def _replan(self, request: EditRequest, snapshot: Snapshot, base: Base, token: CancelToken) -> Plan:
         """Raises: ModifiedExternally, Stale, Cancelled."""
         changed_by = self.freshness.find_changer(request.session_id, snapshot)
-        shown = base.shown or b""  # of a notebook, it need not be kept: its cells are known by digests
+        shown = base.shown or b""  # not needed for a notebook, whose cells are known by digests
         if request.cells:
             outcome = self._replan_cells(request, snapshot, base, token)
         elif request.content is None:
@@ -392,7 +392,7 @@ class EditOperation(Struct, frozen=True, kw_only=True):
         )
 
     def _require_editable_notebook(self, request: EditRequest, snapshot: Snapshot) -> None:
-        """Raises: NotebookFile. A notebook that is no JSON, such as one with a merge conflict, is mended as text."""
+        """Raises: NotebookFile. One that is not JSON, such as after a merge conflict, may be mended as text."""
         mode = self.settings.notebooks
         if mode == "text" or (mode == "cells" and request.cells):
             return
@@ -604,7 +604,7 @@ def _proposal_of(request: EditRequest, plan: Plan, policy: Policy, token: Cancel
 def _with_cells_of(plan: Plan) -> Plan:
     """Return the plan of an edit of a notebook with its changes by cells, after a person has changed its text.
 
-    Raises: NotebookInvalid, because nothing is written that is no notebook.
+    Raises: NotebookInvalid: a text that is not a notebook must not be written.
     """
     if not plan.cells:
         return plan

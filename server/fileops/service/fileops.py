@@ -472,7 +472,7 @@ class FileOps:
         await self._folders.resolve_all()
 
     def is_of_project(self, folders: Sequence[str]) -> bool:
-        """Return whether one of these folders contains one of the client's, or is in one, or a side has none."""
+        """Return whether a folder contains, or is inside, one of the client's, or either has no folders."""
         own = self.folders
         nested = (is_inside(a, b) or is_inside(b, a) for a in own for b in folders)
         return not own or not folders or any(nested)

@@ -70,7 +70,7 @@ class SessionWork:
         self._unrecorded: dict[SessionName, bool] = {}  # sessions that worked in folders that were not watched
 
     def note_unrecorded(self, session_id: SessionName) -> None:
-        """Note that a session changes files in folders whose record has not begun, of which it is told once."""
+        """Note that a session changes files in folders whose record has not begun. It is told so once."""
         if self._has_record:
             self._unrecorded.setdefault(session_id, True)
             while len(self._unrecorded) > MAX_UNRECORDED:

@@ -59,8 +59,8 @@ class Workspace:
         """Args: recorder: records who changed what; None if nothing is recorded.
 
         diagnosis: finds the problems that edits introduce; None if the daemon does not look for them. saved: the files
-        without the text of open documents; None: `fs` has none. losses: keeps the lines that writes of hosts' own tools
-        have removed; None keeps them in memory.
+        without the text of open documents; None if `fs` has none. losses: keeps the lines that writes of hosts' own
+        tools have removed; None keeps them in memory.
         """
         self.fs = fs
         self.saved = fs if saved is None else saved

@@ -139,7 +139,7 @@ class ChangesScreen(ModalScreen[None]):
         self._show()
 
     async def _follow_list(self) -> None:
-        """List the changes again whenever they may be others."""
+        """List the changes again whenever they may have changed."""
         while True:
             await self._is_stale.wait()
             self._is_stale.clear()
@@ -166,7 +166,7 @@ class ChangesScreen(ModalScreen[None]):
         return "All changes by agents are kept or undone."
 
     async def _follow_cursor(self) -> None:
-        """Show the differences of the row under the cursor whenever it may be another."""
+        """Show the differences of the row under the cursor whenever they may have changed."""
         while True:
             await self._is_moved.wait()
             self._is_moved.clear()
@@ -219,7 +219,7 @@ class ChangesScreen(ModalScreen[None]):
         return Chosen(name, rows, list(dict.fromkeys(each for row in rows for each in row.change_ids)))
 
     async def _confirm(self, verb: str, key: str, what: str, chosen: Chosen, step: Step) -> None:
-        """Decide; of more than a file, only if the person says so."""
+        """Decide. For more than one file, the person has to confirm."""
         if what in {"turn", "all"}:
             n_files = len({row.path for row in chosen.rows})
             counts = f"{format_count(count_changes(chosen.rows), 'change')} in {format_count(n_files, 'file')}"

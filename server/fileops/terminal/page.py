@@ -21,7 +21,7 @@ _CODES = {
     "plain": "", "id": "33", "name": "1", "added": "32", "removed": "31", "hunk": "36", "faint": "2", "warning": "33",
     "code": "", "added-word": "32;7", "removed-word": "31;7", "column": "",
 }  # fmt: skip
-_CODE = {"code", "added", "removed", "hunk"}  # styles in which a line of a diff begins: it is not broken at words
+_CODE = {"code", "added", "removed", "hunk"}  # a line that begins in one of these styles is not broken at words
 Line = list[tuple[str, str]]  # texts with their styles: keys of _CODES
 COLUMN = ("  ", "column")  # between two columns: in neighbouring lines they are aligned at a terminal
 CONTINUED = 4  # columns by which the continuation of a line is indented more than its beginning

@@ -92,7 +92,7 @@ _WHY_OFF = {  # by the reason of the status
 STARTS_WITHIN_S = 5.0  # how long an answer waits for a folder to start
 STARTS_EVERY_S = 0.1
 REWIND_S = 120.0
-LOST_LINES = "l-"  # ids of lines that a host's own write has removed begin so
+LOST_LINES = "l-"  # prefix of ids of lines that a host's own write has removed
 MAX_SHOWN_BYTES = 16 << 20  # of a file whose lines are shown
 SHOWN_GROUPS = 50  # in the log, if no number is given
 MAX_GROUPED = 5000  # entries
@@ -580,7 +580,7 @@ async def _undo_unkept(client: CommandClient, options: argparse.Namespace) -> in
 
 
 async def _count_undecided(client: CommandClient, options: argparse.Namespace, target: Target) -> int | None:
-    """How many changes of the lists an undo takes that leaves what is kept or committed; None for another undo.
+    """How many listed changes an undo takes, if it leaves what is kept or committed; None for another undo.
 
     The record has an entry for each edit of the same text and two for a rename. Raises: Misused, NotDone, UNREACHABLE.
     """

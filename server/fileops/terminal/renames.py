@@ -38,7 +38,7 @@ def shown_files(files: Sequence[RewoundFile]) -> list[ShownFile]:
 
 
 def _other_names(files: Sequence[RewoundFile]) -> dict[str, RewoundFile]:
-    """The removed file of each created one that it was, by path."""
+    """For each created file, by path, the removed file that it was before."""
     left = [file for file in files if file.outcome == "removed" and file.removed and not file.ui_extra.truncated]
     found: dict[str, RewoundFile] = {}
     without: list[RewoundFile] = []

@@ -49,7 +49,7 @@ class OwnEdit(Struct, frozen=True, kw_only=True):
 
 
 class Excerpt(Struct, frozen=True, kw_only=True):
-    """Which part of a file a text is: the number of its first line there, and of which cell of a notebook it is."""
+    """Which part of a file a text is: the number of its first line there, and its cell in a notebook."""
 
     first_line: int = 1
     cell_id: str | None = None
@@ -340,7 +340,7 @@ class _Examiner:
         return offered
 
     def _tell_apart(self, index: int, table: LineTable, part: str, places: Sequence[int]) -> None:
-        """Note the numbered lines that contain each place and are there once, if these are few. Raises: OutOfTime."""
+        """Note the numbered lines that contain each place and occur once, if these are few. Raises: OutOfTime."""
         if self._present is not self._text:  # the lines are numbered as in the file
             return
         shown: dict[int, str] = {}
@@ -438,7 +438,7 @@ def _occurrences(text: str, part: str) -> list[int]:
 
 
 def _positions(text: str, part: str) -> list[int]:
-    """Return all places, also those that overlap, at most _MAX_OCCURRENCES."""
+    """Return all places, even overlapping ones, up to _MAX_OCCURRENCES."""
     found: list[int] = []
     at = text.find(part)
     while at >= 0 and len(found) < _MAX_OCCURRENCES:

@@ -1,7 +1,7 @@
 """Finds the folders that a journal names: a folder is known by its inode, because a path may name nothing for a while.
 
-A folder that was renamed, unmounted or not yet mounted is away, and so is one whose mount point is empty: what is at
-its path, or is not, proves nothing about its files. So a journal waits for it.
+A folder that was renamed, unmounted or not yet mounted is away, and so is one whose mount point is empty. What is
+or is not at its path then proves nothing about its files. So a journal waits for it.
 """
 
 import errno

@@ -191,7 +191,7 @@ class SetJournal:
 
 
 def note_settled(fd: int, journal: ReadJournal, settled: tuple[SettledStep, ...]) -> None:
-    """Write and sync, behind the last intact record, what a recovery has done. Raises: OSError."""
+    """Write and sync, after the last intact record, what a recovery has done. Raises: OSError."""
     line = _line({"settled": msgspec.to_builtins(settled)})
     _require_bound(journal.end + len(line))
     sync.write_at(fd, line, journal.end)
@@ -216,7 +216,7 @@ def read_journal(fd: int) -> ReadJournal:
 
 
 def _with_record(journal: ReadJournal, fields: dict[str, Any]) -> ReadJournal:
-    """Return the journal with one record more. Raises: ValueError (as msgspec's ValidationError), if it is not one."""
+    """Return the journal with one more record. Raises: ValueError (as msgspec's ValidationError), if it is not one."""
     changed = msgspec.structs.replace
     if journal.record is None and "folders" in fields:
         folders = msgspec.convert(fields["folders"], tuple[str, ...])

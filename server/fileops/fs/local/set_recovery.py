@@ -131,7 +131,7 @@ class RollBack:
     """Takes back the steps of one set.
 
     is_own: this process has just made them, so it holds the locks, and a file that it took out of a name was the last
-    one there, even if its bytes differ. used: see `open_named`. last_tried_at: when a recovery has last waited.
+    one there, even if its bytes differ. used: see `open_named`. last_tried_at: when a recovery last had to wait.
     """
 
     def __init__(
@@ -337,7 +337,7 @@ def clear(step: SetStep, dir_fd: int) -> None:
 class RecoveredSets(Struct, frozen=True, kw_only=True):
     """What a look at all journals has found.
 
-    is_done: nothing was left because a process uses it. unsettled: by the journals' names.
+    is_done: whether no journal was passed over because a process uses it. unsettled: by the journals' names.
     """
 
     n_settled: int = 0

@@ -214,7 +214,7 @@ def after_changes(
 def after_notebook_changes(
     document: OpenDocument, version: int, changes: Sequence[NotebookChange], encoding: PositionEncoding
 ) -> tuple[tuple[OpenCell, ...], Doubt | None]:
-    """Return the cells and their doubt, which ends only when the notebook is opened again, if it is not of one edit."""
+    """Return the cells and their doubt. Unless it is about one edit, it lasts until the notebook is reopened."""
     cells = document.cells
     if cells is None:
         return (), Doubt(reason="the editor reported a change of cells in a text")

@@ -1,7 +1,7 @@
 """What each `mcp config --write` changed in each settings file, so that `--remove` takes that back and nothing else.
 
-Without it a setting, an empty object or a line that the user had before would be taken for ours.
-The record is one JSON file of the state folder, in ASCII, since a path need not be UTF-8.
+Without this record, a setting, an empty object or a line that the user had before would be taken for ours.
+The record is one JSON file in the state folder, in ASCII, since a path need not be UTF-8.
 """
 
 import fcntl

@@ -1,7 +1,7 @@
 """What a document lacks of a wanted configuration, as changes that any format can apply, and the reverse.
 
 Objects are merged key by key, and lists get the items that they lack. Nothing is removed. A value that differs is a
-conflict, and is replaced only on request. The reverse is of changes that were made, not of what is there: it removes
+conflict, and is replaced only on request. The reverse takes back the changes that were made: it removes
 what was added and has not changed since, and keeps objects and lists that were there before, also if they are empty.
 """
 
@@ -33,7 +33,7 @@ class Append:
 
 @dataclass(frozen=True)
 class Replace:
-    """A value that is not the wanted one, which is `old`."""
+    """Replaces `old`, a value that is not the wanted one."""
 
     path: KeyPath
     value: object
@@ -75,7 +75,7 @@ def changes_to(present: Mapping[str, Any], wanted: Mapping[str, Any], path: KeyP
 
 
 def content_of(changes: Iterable[Change]) -> dict[str, Any]:
-    """Return what changes that make a document contain something put into it, as such a document."""
+    """Return a document with nothing but what these changes add or replace."""
     root: dict[str, Any] = {}
     for change in changes:
         parent = root
@@ -98,9 +98,9 @@ def find_replaced(changes: Iterable[Change], written: Sequence[Mapping[str, Any]
 
 
 def reverse_of(present: Mapping[str, Any], changes: Iterable[Change]) -> Iterator[Change]:
-    """Yield the changes that take back from `present` what changes to it have added or replaced, as far as it is there.
+    """Yield what takes back these changes of `present`, as far as what they added or replaced is still there.
 
-    Our server's entry is removed whatever was changed in it. Nothing else that was changed since is.
+    Our server's entry is removed even if it was changed since. All else that was changed since stays.
     """
     for change in changes:
         parent = _object_at(present, change.path[:-1])
@@ -120,7 +120,7 @@ def reverse_of(present: Mapping[str, Any], changes: Iterable[Change]) -> Iterato
 
 
 def _removals_of(present: object, added: object, path: KeyPath) -> Iterator[Change]:
-    """Yield the changes that remove what was added at a key. One that loses all its parts goes as well."""
+    """Yield the changes that remove what was added at a key. An object that loses all its parts goes, too."""
     if path[-1] == SERVER or _is_same(present, added):
         yield Remove(path)
     elif _is_object(present) and _is_object(added):

@@ -56,7 +56,7 @@ def _has(document: Document, folder: str) -> bool:
 
 
 def _of_other_versions(documents: Sequence[Document], folder: str) -> list[str]:
-    """Return where programs are that another version of this command has written."""
+    """Return the paths of scripts that another version of this command has written."""
     scripts = {
         path: script
         for each in documents

@@ -160,7 +160,7 @@ def _write(
 def _show(plans: Sequence[ConfigPlan], about: str, options: argparse.Namespace) -> bool:
     """Show the changes, and what they are for. Return whether the user wants them.
 
-    A person at a terminal sees changes that do not fit the screen on request, so that what they are for is in sight.
+    At a terminal, changes that do not fit the screen are shown on request, so that their summary stays in sight.
     """
     diff, counts = ("".join(each) for each in zip(*((plan.diff, plan.counts) for plan in plans), strict=True))
     size = shutil.get_terminal_size()
@@ -294,7 +294,7 @@ def _plan(
 
 
 def _plan_on(file: SettingsFile, base: str, text: str, kept: Sequence[Addition], addition: Addition) -> ConfigPlan:
-    """Return the plan to write a text, and to record what it adds to a base that has what was kept of earlier ones."""
+    """Return the plan to write a text, and to record what it adds to `base`, which has the `kept` additions."""
     added = replace(
         addition,
         creates_file=addition.creates_file or file.status is None,
@@ -305,7 +305,7 @@ def _plan_on(file: SettingsFile, base: str, text: str, kept: Sequence[Addition],
 
 
 def _note_that_nothing_is_ours(document: Document, path: str) -> None:
-    """Record that a file has everything without our doing, unless it is recorded what is ours in it."""
+    """Record that nothing in a complete file is ours, unless the record already says what is."""
     made, scope = additions.of(path), _scope_of(document)
     if not isinstance(document, Script) and not any(addition.scope == scope for addition in made):
         additions.note(path, [*made, Addition(scope)])
@@ -397,7 +397,7 @@ def _scope_of(document: Document) -> str:
 def _take_back(document: Document, text: str, made: Sequence[Addition]) -> tuple[str, list[Addition]]:
     """Return the text without what was added for a document, and the additions of others that are still in it.
 
-    Additions lie on one another, so the later ones are taken back as well and made again.
+    Additions build on one another, so the later ones are taken back as well and made again.
     """
     scope = _scope_of(document)
     first = next((n for n, addition in enumerate(made) if addition.scope == scope), len(made))
@@ -418,7 +418,7 @@ def _take_back(document: Document, text: str, made: Sequence[Addition]) -> tuple
 
 
 def _without(document: Document, text: str, addition: Addition) -> str:
-    """Return the text without an addition: as it was before, or, if the user has changed it since, as far as it is."""
+    """Return the text as before an addition; if the user has changed it since, without what is left of that."""
     before = reverse_in(text, addition.splices) if addition.splices else None
     if isinstance(document, Script):
         return ("" if text.startswith(document.marks) else text) if before is None else before

@@ -23,7 +23,7 @@ def path_of(document: Document, folder: str) -> str | None:
 def top_of_repository(folder: str) -> str:
     """Return the folder of the git repository that contains a folder; the folder itself if none does.
 
-    A folder `.git` without HEAD is passed over, as git does: the sandbox of an agent's command creates such ones.
+    A folder `.git` without HEAD is passed over, as git does: the sandbox of an agent's command creates such folders.
     """
     above = folder
     while not _is_top(above):

@@ -116,7 +116,7 @@ def remove(file: SettingsFile) -> None:
             try:
                 _require_unchanged(file, moved)
             except UnusableFile:
-                os.link(moved, file.path, follow_symlinks=False)  # fails, and loses nothing newer, if there is another
+                os.link(moved, file.path, follow_symlinks=False)  # fails if there is a newer file, which stays
                 raise
     except OSError as error:
         raise UnusableFile(f"{file.path} cannot be removed: {error.strerror}.") from None

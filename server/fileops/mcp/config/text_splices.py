@@ -7,7 +7,7 @@ from itertools import accumulate
 
 # Changes this close together are put back together: a lone comma could not be found again.
 MAX_GAP = 200
-# A text this long and longer is not in a settings file by chance, as `}` or `true` are.
+# A text of at least this length is not in a settings file by chance, as `}` or `true` might be.
 MIN_LENGTH = 16
 
 

@@ -125,7 +125,7 @@ class Suggester(Struct, frozen=True, kw_only=True):
     def _suggest_in_cell(
         self, request: EditRequest, error: FileOpsError, snapshot: Snapshot, check: Check
     ) -> Suggested:
-        """Return what to send instead of a step whose text is not in the source of its cell, or several times."""
+        """Return what to send instead of a step whose text the source of its cell lacks, or has several times."""
         if not isinstance(error, NoMatch | MultipleMatches | CountMismatch) or len(snapshot.data) > MAX_BYTES:
             return Suggested(error=error)
         steps = steps_in_cell(parse(snapshot.data), request.cells, error.edit_index)

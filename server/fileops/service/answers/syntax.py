@@ -1,10 +1,10 @@
 """Checks whether an edit broke a file's syntax. It refuses nothing, and no edit waits long for it.
 
-A child process parses the new text while the edit is committed. Only if that has an error is the old text parsed, too,
-because an error that existed before is not this edit's fault. A thread would compete with the commit for the
-interpreter's lock.
+A child process parses the new text while the edit is committed; a thread would compete with the commit for the
+interpreter's lock. The old text is parsed only if the new one has an error, because an error that existed before is not
+this edit's fault.
 
-Of a notebook, the changed cells are checked if its kernel is Python, each against what it was before. Files larger than
+In a notebook whose kernel is Python, each changed cell is compared with what it was before. Files larger than
 MAX_BYTES are not checked, and a result later than TIMEOUT_S after the commit is dropped. Thread-safe;
 called in worker threads.
 """
@@ -46,7 +46,7 @@ _BY_SUFFIX = {"py": "python", "pyi": "python", "ipynb": "python_cells", "json": 
 
 
 class SyntaxChecker:
-    """Checks syntax. It starts and imports nothing before a file that can be parsed is read."""
+    """Checks syntax. Nothing is started or imported until a file that can be parsed is read."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -60,7 +60,7 @@ class SyntaxChecker:
         return self._starter is not None
 
     def prepare(self, path: str) -> None:
-        """Start a process in a separate thread if the file can be parsed: its first edit waits TIMEOUT_S at most."""
+        """Start a process in a separate thread if the file can be parsed, since its first edit waits only TIMEOUT_S."""
         if self._processes is not None or _language_of(path) is None:
             return
 

@@ -122,7 +122,7 @@ class ClientHistory:
         self._is_hidden = is_hidden
         self._scope = scope
         self._places: PlacesCache = {}
-        # An entry never changes its contents. The sources are most of what is kept. The lock is for the worker threads.
+        # The contents of an entry never change, so results stay valid. Worker threads share them under the lock.
         self._cells_lock = threading.Lock()
         self._known_cells: LruDict[str, Compared] = LruDict(MAX_KNOWN_CHARS, _n_chars)
         self._committed: CommittedFiles | None = None
@@ -157,7 +157,7 @@ class ClientHistory:
     async def log(
         self, query: LogQuery, file_path: str | None, root: str | None
     ) -> tuple[list[Entry], dict[str, Compared], bool]:
-        """Return entries, newest first, how the cells of notebooks differ by them, and whether there are more.
+        """Return entries, newest first, how they changed the cells of notebooks, and whether there are more.
 
         Args: file_path, root: as given. `root` counts only without `file_path`. Without either, the client's folders
         are covered. Raises: RecordRefused.
@@ -193,7 +193,7 @@ class ClientHistory:
             query = replace(query, before=page[-1].entry_id)
 
     def _compare_cells(self, entries: Sequence[Entry]) -> dict[str, Compared]:
-        """Return how the cells of notebooks differ by these entries, as far as MAX_COMPARED_BYTES of them suffice."""
+        """Return how these entries changed the cells of notebooks. About MAX_COMPARED_BYTES are compared."""
         found, room = dict[str, Compared](), MAX_COMPARED_BYTES
         for entry in entries:
             is_changed = entry.kind == "modify" and entry.content == "kept" and is_notebook_path(entry.path)

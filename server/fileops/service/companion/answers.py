@@ -1,4 +1,4 @@
-"""Answers to hooks, as values. Each host's dialect is made of them in the hook's own process."""
+"""Answers to hooks, as values. The hook's own process translates them into the host's dialect."""
 
 from collections.abc import Iterable
 from typing import Literal
@@ -72,7 +72,7 @@ def join(answers: list[Answer]) -> Answer:
 
 
 def bound(texts: Iterable[str]) -> tuple[str, ...]:
-    """Return the texts that fit into one answer, in their order. At least one."""
+    """Return the first of these texts, as many as fit into one answer, but at least one."""
     found: list[str] = []
     n_left = MAX_CHARS
     for text in dict.fromkeys(filter(None, texts)):

@@ -1,4 +1,4 @@
-"""What Claude Code's NotebookEdit makes of a notebook: it decodes the JSON, changes one cell, and writes all anew.
+"""What Claude Code's NotebookEdit makes of a notebook: it decodes the JSON, changes a cell, and rewrites the file.
 
 The form and the id of a new cell are the host's, so two contents are compared by their values.
 """

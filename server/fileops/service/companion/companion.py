@@ -48,7 +48,7 @@ from fileops.service.workspace import Workspace
 # The permission modes in which the host would not ask its user before it writes.
 CARRIES_OUT = frozenset({"acceptEdits", "bypassPermissions", "dontAsk", "auto", "yolo", "auto_edit"})
 PLAN_MODE = "plan"
-LOOKS, LOOK_S = 20, 0.03  # how often, and after which pause, the end of a host's write is looked for
+LOOKS, LOOK_S = 20, 0.03  # how often, and how far apart, to look for the end of a host's write
 
 
 class Answered(Struct, frozen=True, kw_only=True):
@@ -72,7 +72,7 @@ class Companion:
     ) -> None:
         """Args: label: of the session. editor_at: see HostFiles. tool_prefix: of our tools, if its model has them.
 
-        save: has editors save their unsaved text of a file, if their users want that.
+        save: asks editors to save their unsaved text of a file, if their users want that.
         """
         self.session_id = session_id
         self._service, self._workspace = service, workspace
@@ -85,7 +85,7 @@ class Companion:
         )
         self._announcer, self._reads = Announcer(literal), ReadsAhead()
         self._told: set[str] = set()  # texts about unsaved text, in this turn
-        self._rewritten: dict[str, str] = {}  # what the model is told of other texts once they are written, by path
+        self._rewritten: dict[str, str] = {}  # notes about replaced texts, told once they are written, by path
 
     # --- before ------------------------------------------------------------------------------------------------
 
@@ -155,7 +155,7 @@ class Companion:
         return await self._service.run_on_disk(check)
 
     async def _in_editor(self, checked: Checked, mode: str, *, n_files: int) -> Answered:
-        """An editor has unsaved text, which the host's own write would not see. R-COMP-18."""
+        """Make the edit in an editor that has unsaved text, which the host would not see, or refuse it. R-COMP-18."""
         edit, both, plan = checked.edit, checked.both, checked.plan
         assert isinstance(edit, EditRequest) and both is not None and both.editor is not None
         path, editor = edit.file_path, both.editor
@@ -205,7 +205,7 @@ class Companion:
                 return refusal(texts.rejected_text(""))
 
     def _know(self, path: str, present: Snapshot) -> None:
-        """Count a file as read whose old text the session's edit has, so that the daemon may make the edit."""
+        """Count an unread file as read, because the edit quotes its text, so that the daemon may make the edit."""
         proof = proof_of(self.session_id, path, present, is_whole=False)
         if proof is not None and not self._workspace.freshness.is_tracked(self.session_id, present.path):
             self._workspace.freshness.note_read(proof, checks_later=True)
@@ -249,7 +249,7 @@ class Companion:
         return Answered(answer=answer, read_proofs=() if proof is None else (proof,))
 
     async def tell_of_unsaved(self, file_paths: Sequence[str]) -> tuple[str, ...]:
-        """Tell of unsaved text of files that a shell command has named, once in a turn. R-COMP-12."""
+        """Show, once in a turn, the unsaved text of files that a shell command has named. R-COMP-12."""
         look = partial(tell_of_unsaved, self._files, file_paths, self._tool_prefix())
         found = await self._service.run_on_disk(look)
         new = bound(text for text in found if text not in self._told)
@@ -277,7 +277,7 @@ class Companion:
         )
 
     async def _until_found(self, write: AnnouncedWrite) -> None:
-        """Wait a short time until the recorder has read what the host wrote. Without one, look at the file."""
+        """Wait briefly until the recorder has read what the host wrote. Without a recorder, look at the file."""
         recorder, path = self._workspace.recorder, write.announced.path
         is_recorded = recorder is not None and recorder.is_watched(path)
         for _ in range(LOOKS):
@@ -298,7 +298,7 @@ class Companion:
             await asyncio.sleep(LOOK_S)
 
     async def _claim(self, write: AnnouncedWrite, told: EditCall | WriteCall | NotebookCall | None) -> None:
-        """The host's tool has written something else than announced, such as a formatted text. R-COMP-22."""
+        """Handle a host's write that is not what was announced, such as a formatted text. R-COMP-22."""
         recorder, announced = self._workspace.recorder, write.announced
         found = await self._service.run_on_disk(partial(self._files.read_saved, announced.path))
         if found is None or (found.data if found.exists else None) == write.seen[0]:
@@ -325,7 +325,7 @@ class Companion:
         await self._service.run_on_disk(note)
 
     async def _problems(self, writes: Sequence[AnnouncedWrite]) -> tuple[str, ...]:
-        """Return the problems that the writes introduced, if they are known soon; else they are a later notice."""
+        """Return the problems that the writes introduced, if known soon; otherwise a later notice has them."""
         diagnosis, edit_ids = self._service.diagnosis, [write.commit.edit_id for write in writes if write.commit]
         report = None if diagnosis is None or not edit_ids else await diagnosis.report(edit_ids)
         if diagnosis is None or report is None or report.state == "pending":

@@ -40,9 +40,9 @@ class Checked(Struct, frozen=True, kw_only=True):
     """What was found about one edit.
 
     outcome: "unknown" if the host itself will say what is wrong, and "person" if a person decides. refusal: for the
-    model; read_proof: what it shows, which counts as read. plan: on the present text; None if the edit does not fit an
-    unsaved one. texts: what replaces those of the host's call (rewrites.py); edit and plan have them, too. note: what
-    the model is told of that once it is written.
+    model; read_proof: what the refusal shows, which counts as read. plan: on the present text; None if the edit does
+    not fit unsaved text. texts: what replaces those of the host's call (rewrites.py); edit and plan have them, too.
+    note: what the model is told of that once it is written.
     """
 
     outcome: Outcome
@@ -99,7 +99,7 @@ class EditGuard(Struct, frozen=True, kw_only=True):
                 return Checked(outcome="unknown", edit=edit, both=both)
             edit, note = rewritten.request, texts.corrected_text(plan.matches)
         if edit.content is not None and plan.rebased is not None:
-            # Ours would carry the new text over the changes of others; the host's tool replaces them.
+            # Our own write would keep the others' changes; the host's tool overwrites them.
             changed = ModifiedExternally(
                 changed_by=plan.rebased.changed_by,
                 diff_since_read=plan.rebased.diff,
@@ -120,7 +120,7 @@ class EditGuard(Struct, frozen=True, kw_only=True):
         return Checked(outcome=outcome, edit=edit, both=both, plan=plan, texts=found, note=note)
 
     def refuse(self, request: EditRequest, error: NotRead | ModifiedExternally, present: Snapshot) -> Checked:
-        """Return the refusal with the present text, as that of our own edit has it."""
+        """Return a refusal that shows the present text, as the refusal of our own edit would."""
         path = request.file_path
         suggested = self.editor.suggest(request, error, None)
         helps = [*texts_of_edit(_fail(request, suggested.error, suggested.suggestions), path).texts()]

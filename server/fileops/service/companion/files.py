@@ -13,7 +13,7 @@ from fileops.ports import FileSystem
 
 
 class BothTexts(Struct, frozen=True, kw_only=True):
-    """A file as the daemon reads it, and as the host's own tool does. editor: which has unsaved text of it, if any."""
+    """A file as the daemon reads it, and as the host's own tool does. editor: the one with unsaved text, if any."""
 
     present: Snapshot
     saved: Snapshot

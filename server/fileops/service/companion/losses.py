@@ -35,7 +35,7 @@ _NEEDS_PERSON = "a person decides about edits of this file: ask them to bring th
 
 
 def is_loss(edit_id: str) -> bool:
-    """Return whether an id names lost lines. It names an undo as the id of an edit does."""
+    """Return whether an id names lost lines. Undo takes such an id as it takes that of an edit."""
     return edit_id.startswith(PREFIX)
 
 
@@ -105,7 +105,7 @@ def _restore(
 
 
 def _plan_of_notebook(loss: Loss, snapshot: Snapshot, content: bytes, text: str) -> Plan:
-    """Return the plan of the whole text. Processors and formatters are for texts. Raises: UndoConflict."""
+    """Plan the whole text, without processors and formatters, which are not for JSON. Raises: UndoConflict."""
     if not is_notebook(content):
         raise UndoConflict(explanation="the lines do not fit into the notebook that was written instead")
     fmt = detect_format(snapshot.data)

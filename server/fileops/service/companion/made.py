@@ -1,4 +1,4 @@
-"""Which of the contents that a file had is the one that a host's own tool has made, if it is not what was announced.
+"""Finds the content that a host's own tool has written, among those that the file had, if it was not announced.
 
 The host may have normalised quotes, formatted, or matched loosely. What it says it has replaced and written decides;
 without that, a content is its own if no other was seen in between: R-COMP-22.
@@ -37,7 +37,7 @@ def find_step_of_host(
     """
     contents = [content for content, _ in groupby((*seen, present))]
     steps = list(pairwise(contents))
-    if isinstance(told, NotebookCall):  # editors of notebooks save by themselves: only what it says is its own
+    if isinstance(told, NotebookCall):  # editors of notebooks save by themselves: only what the host reports is its own
         said = [step for step in steps if _is_step(step, told)]
         before, after = said[-1] if said else steps[-1]
         return HostStep(before=before, after=after, is_sure=bool(said))
@@ -52,7 +52,7 @@ def find_step_of_host(
 
 
 def carry_to(shown: bytes, before: bytes, after: bytes) -> bytes | None:
-    """Return what a session was shown of `before`, with what turned that into `after`; None if these conflict."""
+    """Return what a session was shown of `before`, with the changes that led to `after`; None if they conflict."""
     splices = splices_between(before, after, detect_format(before))
     carried = relevance.carry(Base(content=before, shown=before), shown, splices, margin_lines=0)
     return None if isinstance(carried, Relevance) else splicing.apply(shown, carried.splices)

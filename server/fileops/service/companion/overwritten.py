@@ -17,6 +17,6 @@ def merge_over(commit: Commit, written: bytes) -> bytes | None:
         return splicing.apply(written, carried.splices)
     if not is_notebook(written):
         return None
-    # Jupyter may have written another form: the edit is what undoes its own undo, cell by cell.
+    # Jupyter may have written the file in another form. Undoing the edit's reverse makes the edit cell by cell.
     made = rewind_cells([StepContents(step_id=commit.edit_id, before=after, after=before)], written)
     return None if made is None or made.left else made.content

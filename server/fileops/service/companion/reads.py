@@ -82,7 +82,7 @@ def after_read(
 
 
 def tell_of_unsaved(files: HostFiles, paths: Sequence[str], tool_prefix: str | None) -> list[str]:
-    """Return what a model is told of those of these files that have unsaved text. Blocks."""
+    """Return what to tell the model about unsaved text of these files. Blocks."""
     found: list[str] = []
     for path in paths:
         try:

@@ -1,4 +1,4 @@
-"""Other texts of a host's call, which a hook gives to the host before it writes.
+"""Texts that a hook gives to a host, before it writes, in place of those in its call.
 
 Corrected: what an edit's text was meant to be, as it is in the file. Formatted: with the lines that the call changes as
 the user's formatter leaves them. The host then writes, shows and records one text, and nothing changes it afterwards.
@@ -42,7 +42,7 @@ def correct(request: EditRequest, plan: Plan) -> Rewritten | None:
 
 
 def format_changes(request: EditRequest, plan: Plan, formatter: Formatter, limits: Limits) -> Rewritten | None:
-    """Return the call with its changed lines formatted; None if that changes nothing, or cannot be said as one call.
+    """Return the call with its changed lines formatted; None if that changes nothing or takes several calls.
 
     Blocks until the user's language server has answered.
     """

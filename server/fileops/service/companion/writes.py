@@ -38,7 +38,7 @@ class Announcer(Struct, frozen=True):
         is_kept: bool,
         read: Callable[[str], Snapshot | None],
     ) -> list[Announced]:
-        """Return the announcements for an edit of this file: of a renaming, for both paths. Blocks for that.
+        """Return the announcements for an edit of this file; a renaming has one for each path. Blocks.
 
         Args: read: reads a file without unsaved text.
         """

@@ -206,8 +206,8 @@ class ReadOperation(Struct, frozen=True):
     ) -> ReadResult:
         """Read the cells, or the text if it is asked for, or if the file has a fault.
 
-        All of the file is read, so that what the session knows of each cell is known. Raises: NotebookInvalid (a cell
-        is asked for), CellNotFound, TooLarge, TooManyChars, BinaryFile.
+        The whole file is read, so that it can be recorded what the session knows of each cell. Raises: NotebookInvalid
+        (a cell is asked for), CellNotFound, TooLarge, TooManyChars, BinaryFile.
         """
         chunks = list[bytes]()
         while chunk:

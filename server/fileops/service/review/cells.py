@@ -1,4 +1,4 @@
-"""Notebooks as texts of their cells, which people see, and write in, instead of JSON: contents, and reviews."""
+"""Notebooks as texts of their cells, which people see and edit instead of JSON: contents, and reviews."""
 
 from functools import lru_cache
 

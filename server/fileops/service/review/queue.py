@@ -384,7 +384,7 @@ class ReviewQueue:
             self.look(review)
 
     def cannot_ask(self, name: str) -> None:
-        """Forget a view that can ask about nothing. What it alone was shown waits for no other view."""
+        """Forget a view that can ask about nothing. A review that it alone was shown waits for no other view."""
         shown = self._shown.get(name, {})
         self.disconnect(name)
         for review_id in shown:

@@ -1,9 +1,9 @@
-"""Answers about a file that took long to compute, which the record keeps. Runs in worker threads.
+"""Keeps answers about files in the record, if they took long to compute. Runs in worker threads.
 
 An answer is a pure function of entries, of contents and of what is asked. It is found again only under a digest of all
 of these, so it is never out of date: if anything is different, it is computed anew. The record keeps the newest answer
 of each kind for each file, and removes it with the text that it is about. So a list of many changes is computed once,
-also if the daemon is started again.
+even if the daemon is started again.
 """
 
 import logging
@@ -65,7 +65,7 @@ def keep_answer(
 
 
 class KnownContents:
-    """Looks up contents, and notes whether one is not known: an answer without it may be another one later."""
+    """Looks up contents, and notes whether one is not known: an answer without it may differ later."""
 
     def __init__(self, content_of: ContentOf) -> None:
         self._content_of = content_of

@@ -107,11 +107,11 @@ class CommittedFiles:
     ) -> frozenset[str]:
         """Return the ids of the file's entries up to the one whose result HEAD or the index has.
 
-        They are decided with it, also where later entries changed the same lines again. It is the first entry with this
+        They are decided with it, even where later entries changed the same lines again. It is the first entry with this
         result: git or a person may bring an older content back, which decides nothing. Nor does it count if others
         brought back what was there before, because text of the earlier entries can then be in the file again.
 
-        Args: snapshot: None if the file cannot be read. If it is as in git, the places alone say enough.
+        Args: snapshot: None if the file cannot be read. If it is what git has, the places alone suffice.
         """
         blobs = {state.blobs.head, state.blobs.index} - {None}
         if not blobs or snapshot is None:

@@ -283,7 +283,7 @@ def steps_with_renames(
     *,
     all_undos: bool = False,
 ) -> list[FileStep]:
-    """Return the changes of the file under all its names, oldest first. Of a rename, the other changes that it made.
+    """Return the changes of the file under all its names, oldest first; of a rename, its change of the text.
 
     history: includes the second halves of renames. edits, all_undos: see steps_of.
     """
@@ -356,7 +356,7 @@ def tool_edits_of(entries: Sequence[Entry]) -> set[str]:
 
 
 def find_carried(entries: Sequence[Entry]) -> set[str]:
-    """Return the entries that brought text as git does: what no known content has belongs to nobody."""
+    """Return the entries in which git brought text. If no known content has the text, it belongs to nobody."""
     return {entry.entry_id for entry in entries if entry.is_carried}
 
 

@@ -110,7 +110,7 @@ class Lineages:
         return self._departures[path]
 
     def _place_of(self, entry: Entry) -> int:
-        """Return where an entry is among those of its path; behind the last one if it is not there."""
+        """Return where an entry is among those of its path; after the last one if it is not there."""
         if entry.path not in self._places:
             entries = self.entries_at(entry.path)
             self._places[entry.path] = {known.entry_id: at for at, known in enumerate(entries)}

@@ -457,7 +457,7 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
 def _not_restored(
     entries: Iterable[tuple[str, Entry]], plans: Mapping[str, PlannedFile]
 ) -> Iterator[tuple[str, Entry]]:
-    """Yield the entries that may make a rename be left: all of them if a creation stays, else those that stay."""
+    """Yield the entries that may keep a rename from its undo: all if a creation stays, else those that stay."""
     undone = {entry.entry_id for file in plans.values() for entry in file.rewind.undone}
     is_creation_left = any(_has(file.chosen, "create") and not _is_undone(file, "create") for file in plans.values())
     return (found for found in entries if is_creation_left or found[1].entry_id not in undone)
@@ -486,7 +486,7 @@ class RewindPlanner(Struct, frozen=True, kw_only=True):
     @contextmanager
     def hold(self) -> Generator[None]:
         with nullcontext() if self.request.dry_run else self.op.deciding:
-            if not self.op.settle():  # an undo of what has entries already would leave the rest unsaid
+            if not self.op.settle():  # else changes without an entry yet would be left silently
                 raise UndoConflict(explanation="the record is still reading what was changed; try again in a moment")
             yield
 

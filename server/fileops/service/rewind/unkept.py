@@ -88,9 +88,9 @@ PlacesCache = dict[str, tuple[tuple[object, ...], list[UnkeptPlace]]]
 
 
 class UndecidedEntries(Struct, frozen=True):
-    """What of some entries is neither kept nor committed.
+    """The parts of some entries that are neither kept nor committed.
 
-    entry_ids: of those of which something is open. partly: those of them of which something is decided, too. decided:
+    entry_ids: of the entries with such parts. partly: of these, those that also have decided parts. decided:
     by present path, the decided places of a file that also has open ones.
     """
 
@@ -136,7 +136,7 @@ class UnkeptPlaces(Struct, frozen=True):
         found = [file for file in files if file is not None]
         old_names = self._find_earlier_names(found)
         with_changes = [file for file in found if file.changes and file.file_path not in old_names]
-        listed = sorted(found, key=lambda file: not file.changes)[:MAX_FILES]  # what is only undone may be left out
+        listed = sorted(found, key=lambda file: not file.changes)[:MAX_FILES]  # may omit files without changes
         return UnkeptResult(
             n_files=len(with_changes),
             n_changes=sum(len(file.changes) for file in with_changes),
@@ -240,7 +240,7 @@ class UnkeptPlaces(Struct, frozen=True):
         return self._places_in(path, self.lineage(path), snapshot)
 
     def find_undecided(self, entries: Iterable[Entry]) -> UndecidedEntries:
-        """Return what of these entries lists have. An entry whose text was replaced goes with what replaced it."""
+        """Return the parts of these entries that lists show. An entry goes with the one that replaced its text."""
         lineages, by_path = Lineages(self.store, _is_rename), dict[str, list[Entry]]()
         for entry in entries:
             by_path.setdefault(lineages.present_path(entry), []).append(entry)
@@ -446,10 +446,10 @@ class UnkeptPlaces(Struct, frozen=True):
         return groups
 
     def with_renames(self, change_ids: Collection[str], *, undoable: bool = False) -> tuple[str, ...]:
-        """Return the changes, and of each file that an agent renamed what belongs to its other name.
+        """Return the changes, with those under the other name of each file that an agent renamed.
 
-        A rename is decided as one: without this, an undo of the new name would leave neither file, and one of the old
-        name both.
+        A rename is decided as one. Otherwise an undo under the new name would leave neither file, and one under the
+        old name both.
 
         Args: undoable: only of those that can be undone as a whole.
         """
@@ -479,7 +479,7 @@ class UnkeptPlaces(Struct, frozen=True):
                 yield found.change.change_id
 
     def _list_arrived(self, lineages: Lineages, departure: Entry) -> list[UnkeptChange]:
-        """Return what is not decided in the file that has the new name: that it is there, and the edits in it."""
+        """Return what is not decided in the file with the new name: its creation, and the edits in it."""
         arrival = self.store.other_half(departure)
         if arrival is None or not _is_arrival(arrival):
             return []
@@ -650,7 +650,7 @@ class UnkeptPlaces(Struct, frozen=True):
 
 
 def _restore_overwritten(path: str, overwritten: Overwritten, snapshot: Snapshot) -> FileRewind:
-    """Return the rewind to the text that a content replaced which is not kept. No other change has lines then."""
+    """Return the rewind to the text that an unrecorded content replaced. No other change has lines then."""
     undone = overwritten.entries[::-1]
     return FileRewind(
         path=path,
@@ -748,7 +748,7 @@ def _unkept_place(
 
 
 def _name_cells(path: str, places: Sequence[UnkeptPlace], snapshot: Snapshot | None) -> Sequence[UnkeptPlace]:
-    """Return the places, of a notebook with the cells in which they are."""
+    """Return the places; in a notebook, with the cells that they are in."""
     if not places or snapshot is None or not is_notebook_path(path):
         return places
     try:
