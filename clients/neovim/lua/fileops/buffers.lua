@@ -66,7 +66,7 @@ function M.short(path) return vim.fn.fnamemodify(path, ':~:.') end
 ---@return boolean
 function M.is_notebook(path) return path:lower():sub(-6) == '.ipynb' end
 
---- A name for the cells of a notebook as one text, which decides its colours.
+--- A name for the text of a notebook's cells, which decides how it is coloured.
 ---@param path string
 ---@return string
 function M.as_cells(path) return path .. '.py' end

@@ -42,7 +42,7 @@ export class Cells implements vscode.Disposable, vscode.TextDocumentContentProvi
     ];
   }
 
-  /** Whether the daemon makes such texts: an older one does not. */
+  /** Whether the daemon makes such texts, which an older one does not. */
   get areServed(): boolean {
     return this.daemon.can('fileops/cellTexts');
   }
@@ -73,7 +73,7 @@ export class Cells implements vscode.Disposable, vscode.TextDocumentContentProvi
     this.#draw();
   }
 
-  /** Once all that was asked for is drawn. */
+  /** Resolves once everything that was asked for is drawn. */
   get settled(): Promise<void> {
     return this.#turn;
   }
@@ -113,7 +113,7 @@ function nameOf(cell: vscode.NotebookCell): string {
   return typeof cell.metadata.id === 'string' ? cell.metadata.id : placeOf(cell);
 }
 
-/** The name of a cell without an id that is its own, such as one that two cells have. */
+/** The name of a cell that has no id, or shares its id with another cell. */
 const placeOf = ({ index }: vscode.NotebookCell): string => `cell-${index}`;
 
 /** By cells, the lines that were added or changed. Pure. */

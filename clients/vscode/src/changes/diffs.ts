@@ -107,7 +107,7 @@ export class ChangeDiffs implements vscode.Disposable {
   /** The list has changed: closes tabs with nothing left to decide, and shows the next file if the person saw one. */
   async #follow(): Promise<void> {
     const listed = new Set(this.before.list.all.files.flatMap(({ changes }) => changes.map(({ change_id }) => change_id)));
-    const left = [...this.#decided].filter(id => !listed.has(id)); // a list that was asked for earlier still has them
+    const left = [...this.#decided].filter(id => !listed.has(id)); // a list that was requested before still contains them
     for (const id of left) this.#decided.delete(id);
     await this.#updatePages();
     if (left.length === 0) return;

@@ -166,5 +166,5 @@ export function activeFile(): vscode.Uri | undefined {
   const { input } = vscode.window.tabGroups.activeTabGroup.activeTab ?? {};
   const uri = input instanceof vscode.TabInputTextDiff ? input.modified : input instanceof vscode.TabInputText ? input.uri
     : vscode.window.activeTextEditor?.document.uri;
-  return ownFile(uri) ?? (uri?.scheme === 'file' ? uri : undefined); // ours: of a file that was deleted, or of cells
+  return ownFile(uri) ?? (uri?.scheme === 'file' ? uri : undefined); // our documents show a deleted file, or cells
 }

@@ -65,7 +65,7 @@ export class UnkeptList implements vscode.Disposable {
 
   get groups(): Group[] {
     const groups = this.#all.sessions.flatMap(session => session.turns.map(turn => ({ id: `turn-${session.session_id}-${turn.turn_id}`, session, turn })));
-    return groups.sort((a, b) => (b.turn.began ?? 0) - (a.turn.began ?? 0)); // the newest first, whoever's it is
+    return groups.sort((a, b) => (b.turn.began ?? 0) - (a.turn.began ?? 0)); // the newest first, of any agent
   }
 
   /** The changes of one turn in a file; with an empty id, of all turns. */

@@ -21,7 +21,7 @@ const SORT_BY_NAME = ['workbench.scm.action.repositories.setSortKey.name', 'work
 /** Files of a turn that are listed; one more row stands for the others. */
 const FOLD_AT = 20;
 
-/** Of every row of an agent: git lists the same files. */
+/** Marks every row of an agent, because git lists the same files. */
 const AGENT = new vscode.ThemeIcon('hubot');
 
 interface Shown {
@@ -72,7 +72,7 @@ export class AgentChanges implements vscode.Disposable {
     return { source, waiting, turns: new Map() };
   }
 
-  /** Once in a workspace: who wants another order keeps it. Its label comes before the names of most folders. */
+  /** Once in a workspace, so that a user who chooses another order keeps it. Its label comes before the names of most folders. */
   async #sortByName(): Promise<void> {
     const { globalValue, workspaceValue } = vscode.workspace.getConfiguration('scm').inspect('repositories.sortOrder') ?? {};
     if (globalValue !== undefined || workspaceValue !== undefined || this.store.get(SORTED)) return;

@@ -28,7 +28,7 @@ export class Turns implements vscode.Disposable {
     this.#listening = vscode.window.tabGroups.onDidChangeTabs(() => this.#tellContext());
   }
 
-  /** Whether the page in front is the preview of an undo. Its title has the button that does it. */
+  /** Whether the page in front is the preview of an undo. Its title has the button for that undo. */
   get isPreviewInFront(): boolean {
     return this.#isPage(vscode.window.tabGroups.activeTabGroup.activeTab);
   }
@@ -107,7 +107,7 @@ export class Turns implements vscode.Disposable {
     this.#tellContext();
   }
 
-  /** As the page in front shows it. */
+  /** Undoes what the page in front shows. */
   async undoShown(): Promise<void> {
     if (!this.#shown) return;
     const { title, target, plan } = this.#shown;

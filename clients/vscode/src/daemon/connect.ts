@@ -38,7 +38,7 @@ export async function connectHost(daemon: Daemon): Promise<void> {
   }
 }
 
-/** Which program the host starts, unless it finds it by its name: a host is silent about hooks that are not there. */
+/** The program for the host to start, if it cannot find it by name: a host is silent about missing hooks. */
 function programFor({ command, args }: Launch): string[] {
   const isPython = args.includes('-m');
   const program = isPython ? path.join(path.dirname(command), 'fileops-server') : command;

@@ -245,7 +245,7 @@ export class Daemon implements vscode.Disposable {
     this.log.error(`The daemon ended by itself (${this.#crashes.note()}).`, ...(this.#process?.lastLines.slice(-5) ?? []));
     if (this.#crashes.problem) return this.#fail(new Error(this.#crashes.problem));
     this.#crashed.fire();
-    await this.#stop(); // 'stopped', whether the client noted it or not: nothing of the old daemon is shown any more
+    await this.#stop(); // even if the client has noted its end: nothing of the old daemon may be shown any more
     await this.#start();
   }
 

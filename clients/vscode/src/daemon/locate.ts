@@ -19,7 +19,7 @@ import * as vscode from 'vscode';
 
 const run = promisify(execFile);
 
-/** What a person can do if none was found: as everywhere, because no package index has fileops-server. */
+/** What a person can do if no server was found. Every page says the same, because no package index has fileops-server. */
 export const INSTALL_COMMAND = "pipx install '/path/to/fileops-server[review]'";
 export const INSTALL_BY_HAND = `Install it from a copy of its sources: ${INSTALL_COMMAND}. Then choose Restart.`;
 

@@ -21,6 +21,6 @@ export function watchForNext(name: string, last: string | undefined, appeared: (
     appeared();
   };
   watcher.on('change', look).on('error', failed);
-  setImmediate(look); // one that began before the watch did
+  setImmediate(look); // a daemon may have started before the watch
   return () => watcher.close();
 }

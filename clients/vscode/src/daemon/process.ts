@@ -5,7 +5,7 @@ import * as vscode from 'vscode';
 import { environment, type Launch } from './locate';
 
 const STDERR_TAIL_LINES = 20;
-const END_MS = 3_000; // from the end of its output to its own
+const END_MS = 3_000; // from the end of its output to the end of the process
 
 export class ServerProcess {
   readonly child: ChildProcess;
@@ -20,7 +20,7 @@ export class ServerProcess {
     this.child = child;
   }
 
-  /** With which status it ended, once its output has; undefined if a signal ended it, or if it does not end. */
+  /** Its exit status, once its output has ended; undefined if a signal ended it, or if it does not end. */
   async status(): Promise<number | undefined> {
     const { child } = this;
     if (child.exitCode === null && child.signalCode === null) {

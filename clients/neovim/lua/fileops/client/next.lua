@@ -39,7 +39,7 @@ function M.watch(name, last, appeared)
     M.leave()
     return false
   end
-  look() -- one that began before the watch did
+  look() -- a daemon may have started before the watch
   return true
 end
 

@@ -380,7 +380,7 @@ local keys = {
   reject = function() M.decide(false, { is_key = true }) end,
 }
 
---- Whether a review can be shown in a text at all: it has a text, and changes of it. The buffer of a notebook has JSON.
+--- Whether a review can be shown in a buffer: it needs a text and changes of it. The buffer of a notebook has JSON.
 ---@param review fileops.Review
 ---@return boolean
 function M.can_show(review)

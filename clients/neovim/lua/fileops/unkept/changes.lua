@@ -46,7 +46,7 @@ local function on_seen(act)
   end
 end
 
---- Keep the change under the cursor; beside all changes, those of the file.
+--- Keep the change under the cursor; if there is none, all changes of the file.
 local function keep_here()
   local buf = vim.api.nvim_get_current_buf()
   local is_at_change = marks.at(buf, vim.api.nvim_win_get_cursor(0)[1]) ~= nil
@@ -84,7 +84,7 @@ local function is_of_this_text(buf, file)
   return not vim.bo[buf].modified -- a buffer that is too large to be sent, or not reported yet
 end
 
---- A renamed file with its text under the old name as what it was before: else all of it would be new.
+--- A renamed file, compared with its text under the old name; otherwise all of it would be new.
 ---@param file fileops.wire.UnkeptFile?
 ---@param act fun(file: fileops.wire.UnkeptFile?)
 local function with_old_text(file, act)
@@ -114,7 +114,7 @@ local function ask(buf)
     with_old_text(result.files[1], function(file)
       if not vim.api.nvim_buf_is_loaded(buf) then return end
       if vim.api.nvim_buf_get_changedtick(buf) ~= tick then return M.refresh(buf) end
-      if not file or is_of_this_text(buf, file) then draw(buf, file) end -- else a notification follows
+      if not file or is_of_this_text(buf, file) then draw(buf, file) end -- otherwise a notification follows
     end)
   end)
 end

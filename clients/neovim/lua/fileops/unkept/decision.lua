@@ -20,7 +20,7 @@ local function send(method, params, what, act)
   request(method, params, what, function(err, result)
     n_sent = n_sent - 1
     act(err, result)
-    while n_sent == 0 and waiting[1] do -- it may send the next decision
+    while n_sent == 0 and waiting[1] do -- what waits may send the next decision
       table.remove(waiting, 1)()
     end
   end)
