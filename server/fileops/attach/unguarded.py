@@ -1,4 +1,4 @@
-"""What a hook remembers between its processes: that a session was guarded, and since when no daemon has answered.
+"""What a hook remembers between its processes: which sessions were guarded, and since when no daemon has answered.
 
 One small file for each session, in the folder of the daemon's state. Standard library only; a fault changes nothing.
 """

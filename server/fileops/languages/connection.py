@@ -99,7 +99,7 @@ class ServerConnection:
                         await self.ask(types.SHUTDOWN, None, SHUTDOWN_S)
                         self.client.exit(None)
                         await self._process.wait()
-        finally:  # also if the daemon ends meanwhile, and cancels this
+        finally:  # even if the daemon ends meanwhile, and cancels this
             self.kill()
             if self._serving is not None and self._process is not None:
                 self._serving.cancel()

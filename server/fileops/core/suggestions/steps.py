@@ -61,7 +61,7 @@ WHOLE_FILE = Excerpt()
 class Examination(Struct, frozen=True, kw_only=True):
     """What was found.
 
-    ranges: for each step the lines of the file that it means (1-based, both included), none if they are not known.
+    ranges: for each step the lines of the file that it means (1-based, inclusive); none if they are not known.
     is_complete: whether the time sufficed for all steps. places: for steps whose text is at many places, by index, the
     numbered lines that tell these apart.
     """

@@ -2,7 +2,7 @@
 
 Objects are merged key by key, and lists get the items that they lack. Nothing is removed. A value that differs is a
 conflict, and is replaced only on request. The reverse takes back the changes that were made: it removes
-what was added and has not changed since, and keeps objects and lists that were there before, also if they are empty.
+what was added and has not changed since, and keeps objects and lists that were there before, even if they are empty.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -424,7 +424,7 @@ def _antigravity(command: str, mode: Mode) -> list[Document]:
     if mode == "tools":
         return [JsonDocument(".agents/mcp_config.json", {"mcpServers": {"fileops": _server(command)}})]
     program = shlex.quote(command)
-    # It refuses a call whose hook decides nothing, also if the program is missing.
+    # It refuses a call whose hook decides nothing, even if the program is missing.
     consent = 'echo \'{"decision": "allow"}\''
     hook = f"if command -v {program} >/dev/null 2>&1; then {program} mcp hook antigravity --mode companion"
     run = {"type": "command", "command": f"{hook}; else {consent}; fi", "timeout": WAITS_S}

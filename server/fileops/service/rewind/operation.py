@@ -201,7 +201,7 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
                 continue
             try:
                 plans[path] = self._plan_file(look, request, path, chosen, policy, places, undecided, lineages)
-            except FileOpsError as error:  # it is left, while the other files are undone
+            except FileOpsError as error:  # this file is left, and the others are undone
                 conflicts.append(_to_conflict(error, path, chosen))
         if request.target.kind != "change_ids":
             self._plan_renames(look, groups, plans)
