@@ -43,7 +43,7 @@ def read_leniently(
     """
     coerced: list[CoercedArgument] = []
     if isinstance(arguments, str):
-        parsed = _parsed(arguments or "{}", str)
+        parsed = _parse(arguments or "{}", str)
         if isinstance(parsed, str):  # the object was encoded twice
             coerced.append({"path": "$", "given": arguments, "read_as": (arguments := parsed)})
     values = arguments_of(definition, arguments)
@@ -72,16 +72,16 @@ def _as_type(value: Any, kind: Any) -> object:
     if kind == "boolean" and not isinstance(value, bool):
         return _BOOLEANS.get(str(value).strip().lower(), value) if isinstance(value, (str, int)) else value
     if kind in {"integer", "number"} and isinstance(value, str):
-        number = _parsed(value, (int, float))
+        number = _parse(value, (int, float))
         return value if isinstance(number, bool) else number
     if kind == "array" and isinstance(value, str):
-        value = _parsed(value, (list, dict))
+        value = _parse(value, (list, dict))
     if kind == "array" and isinstance(value, dict):
         return [cast("object", value)]
-    return _parsed(value, dict) if kind == "object" and isinstance(value, str) else cast("object", value)
+    return _parse(value, dict) if kind == "object" and isinstance(value, str) else cast("object", value)
 
 
-def _parsed(text: str, kinds: type | tuple[type, ...]) -> Any:
+def _parse(text: str, kinds: type | tuple[type, ...]) -> Any:
     """Return the JSON value in the text if it is one of these types, else the text."""
     try:
         value = json.loads(text)

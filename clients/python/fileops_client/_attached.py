@@ -91,7 +91,7 @@ async def launch(
     while n_attempts < ATTEMPTS:
         require_private_folder(os.path.dirname(path))
         try:
-            return await _attached(path, line)
+            return await _attach(path, line)
         except AttachRefused as refused:
             if not refused.ends_soon or time.monotonic() > ending_until:
                 raise
@@ -107,7 +107,7 @@ async def launch(
     raise ServerMissing(f"the shared daemon at {path} ended {ATTEMPTS} times before it answered")
 
 
-async def _attached(path: str, line: bytes) -> AttachedDaemon:
+async def _attach(path: str, line: bytes) -> AttachedDaemon:
     """Raises: AttachRefused, OSError, _Gone."""
     reader, writer = await asyncio.open_unix_connection(path, limit=STREAM_LIMIT_BYTES)
     try:

@@ -4,7 +4,9 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 
-def announced(handlers: Mapping[str, object], over: Mapping[str, Any], *, shows_reviews: bool) -> dict[str, Any]:
+def build_capabilities(
+    handlers: Mapping[str, object], over: Mapping[str, Any], *, shows_reviews: bool
+) -> dict[str, Any]:
     """Return the capabilities for these handled methods, merged with `over`, which has precedence."""
     capabilities: dict[str, Any] = {
         "general": {"positionEncodings": ["utf-32", "utf-16"]},  # Python counts code points

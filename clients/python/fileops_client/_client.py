@@ -12,7 +12,7 @@ from typing import Any, cast, overload
 
 import msgspec
 
-from fileops_client._capabilities import announced
+from fileops_client._capabilities import build_capabilities
 from fileops_client._connection import Connection, PendingCall
 from fileops_client._session import Session
 from fileops_client._start import NAME, StartMethods
@@ -27,7 +27,7 @@ from fileops_client.requests.files import FileRequests, uri_of
 from fileops_client.requests.history import HistoryRequests
 from fileops_client.requests.record import RecordRequests
 from fileops_client.requests.reviews import ReviewRequests
-from fileops_client.requests.sender import given
+from fileops_client.requests.sender import drop_none
 from fileops_client.requests.sessions import SessionRequests
 from fileops_client.requests.tools import ToolRequests
 from fileops_client.requests.turns import TurnRequests
@@ -84,7 +84,7 @@ class FileOpsClient(
         }
         self._events = EventHub(
             lambda work: self._connection.spawn(work),  # noqa: PLW0108 - it is made again by `restart`
-            announced=self._announced_events,
+            announced=self._list_announced_events,
         )
         if setup.on_reviews is not None:
             self._events.on(DidChangeReviews, setup.on_reviews)
@@ -219,7 +219,7 @@ class FileOpsClient(
         """
         chosen = None if enabled is None else frozenset(enabled)
         if chosen not in self._tools:
-            params = given(enabled=None if enabled is None else list(enabled))
+            params = drop_none(enabled=None if enabled is None else list(enabled))
             answer = await self.request("fileops/tools", params)
             self._tools[chosen] = msgspec.convert(answer["tools"], tuple[ToolDefinition, ...])
         return self._tools[chosen]
@@ -305,7 +305,7 @@ class FileOpsClient(
                 "clientInfo": {"name": self._name},
                 "rootUri": uri_of(folders[0]) if folders else None,
                 "workspaceFolders": [{"uri": uri_of(f), "name": _name_of(f)} for f in folders] or None,
-                "capabilities": announced(
+                "capabilities": build_capabilities(
                     self._handlers,
                     self._setup.capabilities or {},
                     shows_reviews=self._setup.on_reviews is not None,
@@ -317,7 +317,7 @@ class FileOpsClient(
         self.server_info = answer.get("serverInfo") or {}
         self.notify("initialized", {})
 
-    def _announced_events(self) -> list[str]:
+    def _list_announced_events(self) -> list[str]:
         """Return the notifications that the server says it sends."""
         block = self.capabilities.get("experimental", {}).get("fileops", {})
         return block.get("notifications", [])

@@ -94,7 +94,7 @@ class Connection:
         call = self.begin(method, params)
         try:
             async with asyncio.timeout(timeout_s) as limit:
-                with self._counted(limit):
+                with self._count_time(limit):
                     await self._writer_ready()
                     return await call
         except asyncio.CancelledError:
@@ -203,9 +203,9 @@ class Connection:
         self._serving[request_id] = task
         for limit in self._limits:
             self._stop(limit)
-        task.add_done_callback(lambda done: self._served(request_id, done))
+        task.add_done_callback(lambda done: self._finish_request(request_id, done))
 
-    def _served(self, request_id: Any, task: asyncio.Task[None]) -> None:
+    def _finish_request(self, request_id: Any, task: asyncio.Task[None]) -> None:
         self._serving.pop(request_id, None)
         if not self._serving:
             self._resume()
@@ -216,7 +216,7 @@ class Connection:
     # --- the time of our requests ---
 
     @contextmanager
-    def _counted(self, limit: asyncio.Timeout) -> Generator[None]:
+    def _count_time(self, limit: asyncio.Timeout) -> Generator[None]:
         self._limits[limit] = None
         if self._serving:
             self._stop(limit)

@@ -26,13 +26,13 @@ class Opening(AbstractAsyncContextManager[C], Awaitable[C], Generic[C]):
         self._client: C | None = None
 
     def __await__(self) -> Generator[Any, None, C]:
-        return self._opened().__await__()
+        return self._open().__await__()
 
     async def __aenter__(self) -> C:
-        self._client = await self._opened()
+        self._client = await self._open()
         return self._client
 
-    async def _opened(self) -> C:
+    async def _open(self) -> C:
         if self._is_used:
             raise RuntimeError("this opening was awaited or entered already: call start, attach or in_process again")
         self._is_used = True

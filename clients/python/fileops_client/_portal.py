@@ -65,7 +65,7 @@ class Portal:
             return function()
         return self.call(run())
 
-    def registered(self, register: Callable[[], Callable[[], None]]) -> Callable[[], None]:
+    def register(self, register: Callable[[], Callable[[], None]]) -> Callable[[], None]:
         """Register a listener, and return the function that removes it, for any thread."""
         stop = self.run(register)
         return lambda: self.run(stop)
@@ -169,7 +169,7 @@ class Subscription(Iterator[Any]):
         self.close()
 
 
-def awaited(setup: dict[str, Any]) -> dict[str, Any]:
+def wrap_callbacks(setup: dict[str, Any]) -> dict[str, Any]:
     """Return the parameters of a client, with plain callbacks wrapped as coroutine functions.
 
     Raises: TypeError, for a callback that cannot be called.

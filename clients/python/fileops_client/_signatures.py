@@ -12,7 +12,7 @@ _TYPES: dict[str, Any] = {
 }  # fmt: skip
 
 
-def spelled_out(collected: type, defaults: type) -> Callable[[F], F]:
+def spell_out(collected: type, defaults: type) -> Callable[[F], F]:
     """Return a decorator that shows the keys of a TypedDict instead of the function's `**` parameter.
 
     The docstring of the TypedDict, which explains the keys, is appended to the function's. Args: defaults: a class with

@@ -10,7 +10,7 @@ from fileops_client import _attached, _in_process
 from fileops_client._attached import Role
 from fileops_client._opening import Opening
 from fileops_client._process import DEFAULT_COMMAND, ChildProcess, require_words
-from fileops_client._signatures import spelled_out
+from fileops_client._signatures import spell_out
 from fileops_client._transport import Launch
 from fileops_client.options import Setup, SetupOptions
 from fileops_client.requests.sender import FilePath, path_of
@@ -45,7 +45,7 @@ class StartMethods(ABC):
         """End the connection. Return the exit code of a child process."""
 
     @classmethod
-    @spelled_out(SetupOptions, Setup)
+    @spell_out(SetupOptions, Setup)
     def start(
         cls,
         command: Sequence[str] | None = None,
@@ -68,7 +68,7 @@ class StartMethods(ABC):
         Raises: ValueError without `root` and `roots`.
         """
         require_words(command)
-        chosen = Setup(**setup).confined()
+        chosen = Setup(**setup).require_folders()
         chosen = chosen.on_this_machine() if command is None else chosen.on_any_machine()
         launch = partial(
             ChildProcess.start,
@@ -81,7 +81,7 @@ class StartMethods(ABC):
         return cls._opening(launch, chosen, parent_pid=os.getpid() if command is None else None)
 
     @classmethod
-    @spelled_out(SetupOptions, Setup)
+    @spell_out(SetupOptions, Setup)
     async def open(
         cls,
         command: Sequence[str] | None = None,
@@ -95,7 +95,7 @@ class StartMethods(ABC):
         return await cls.start(command, env=env, cwd=cwd, on_stderr=on_stderr, **setup)
 
     @classmethod
-    @spelled_out(SetupOptions, Setup)
+    @spell_out(SetupOptions, Setup)
     def attach(
         cls,
         *,
@@ -134,7 +134,7 @@ class StartMethods(ABC):
         return cls._opening(launch, chosen, parent_pid=os.getpid(), name=host)
 
     @classmethod
-    @spelled_out(SetupOptions, Setup)
+    @spell_out(SetupOptions, Setup)
     def in_process(
         cls,
         *,
@@ -163,7 +163,7 @@ class StartMethods(ABC):
         Raises: ValueError without `root`, `roots` and `filesystem`.
         """
         chosen = Setup(**setup)
-        chosen = chosen if filesystem is not None else chosen.confined()
+        chosen = chosen if filesystem is not None else chosen.require_folders()
         launch = partial(
             _in_process.launch,
             filesystem=filesystem,

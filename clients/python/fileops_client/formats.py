@@ -36,19 +36,19 @@ def result_for(result: "ToolResult", format: ResultFormat, call_id: str, name: s
 # --- tools ---------------------------------------------------------------------------------------------------
 
 
-def _named(tool: "ToolDefinition", **more: Any) -> dict[str, Any]:
+def _describe(tool: "ToolDefinition", **more: Any) -> dict[str, Any]:
     return {"name": tool.name, "description": tool.description, **more}
 
 
 _FUNCTIONS: dict[str, "Callable[[ToolDefinition], dict[str, Any]]"] = {
-    "openai": lambda tool: {"type": "function", "function": _named(tool, parameters=tool.input_schema)},
+    "openai": lambda tool: {"type": "function", "function": _describe(tool, parameters=tool.input_schema)},
     "openai-responses": lambda tool: {
-        "type": "function", **_named(tool, parameters=tool.input_schema), "strict": False
+        "type": "function", **_describe(tool, parameters=tool.input_schema), "strict": False
     },
-    "anthropic": lambda tool: _named(tool, input_schema=tool.input_schema),
-    "gemini": lambda tool: _named(tool, parameters=_for_gemini(tool.input_schema)),
-    "bedrock": lambda tool: {"toolSpec": _named(tool, inputSchema={"json": tool.input_schema})},
-    "mcp": lambda tool: _named(tool, title=tool.label or tool.name, inputSchema=tool.input_schema),
+    "anthropic": lambda tool: _describe(tool, input_schema=tool.input_schema),
+    "gemini": lambda tool: _describe(tool, parameters=_for_gemini(tool.input_schema)),
+    "bedrock": lambda tool: {"toolSpec": _describe(tool, inputSchema={"json": tool.input_schema})},
+    "mcp": lambda tool: _describe(tool, title=tool.label or tool.name, inputSchema=tool.input_schema),
 }  # fmt: skip
 
 

@@ -56,7 +56,7 @@ class Setup:
     on_reviews: OnReviews | None = None
     timeout_s: float | None = 60.0
 
-    def confined(self) -> "Setup":
+    def require_folders(self) -> "Setup":
         """Return the setup, which names its folders. Raises: ValueError, if it does not."""
         if not self.folders and self.roots != ANYWHERE:
             raise ValueError(

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypedDict, Unpack, cast, o
 
 from fileops_client import _client, _session
 from fileops_client._attached import Role
-from fileops_client._portal import PendingCall, Portal, Subscription, awaited
-from fileops_client._signatures import signature_of, spelled_out
+from fileops_client._portal import PendingCall, Portal, Subscription, wrap_callbacks
+from fileops_client._signatures import signature_of, spell_out
 from fileops_client._start import NAME
 from fileops_client.author import AuthorKind
 from fileops_client.callbacks import Answer, CommandQuestion, CorrectionRequest, Question
@@ -899,13 +899,13 @@ class FileOpsClient(Requests):
         self._exit_code: int | None = None
 
     @classmethod
-    def _opened(cls, opening: Awaitable[_client.FileOpsClient]) -> Self:
-        async def opened() -> _client.FileOpsClient:
+    def _open(cls, opening: Awaitable[_client.FileOpsClient]) -> Self:
+        async def wait_until_open() -> _client.FileOpsClient:
             return await opening
 
         portal = Portal()
         try:
-            return cls(portal, portal.call(opened()))
+            return cls(portal, portal.call(wait_until_open()))
         except BaseException:
             portal.close()
             raise
@@ -952,7 +952,7 @@ class FileOpsClient(Requests):
         return self._async.capabilities
 
     @classmethod
-    @spelled_out(SetupOptions, Setup)
+    @spell_out(SetupOptions, Setup)
     def start(
         cls,
         command: Sequence[str] | None = None,
@@ -974,14 +974,14 @@ class FileOpsClient(Requests):
         Opening raises ServerMissing if the server cannot be started, and what `request` raises.
         Raises: ValueError without `root` and `roots`.
         """
-        return cls._opened(
+        return cls._open(
             _client.FileOpsClient.start(
-                command, env=env, cwd=cwd, on_stderr=on_stderr, **cast("AsyncSetupOptions", awaited({**setup}))
+                command, env=env, cwd=cwd, on_stderr=on_stderr, **cast("AsyncSetupOptions", wrap_callbacks({**setup}))
             )
         )
 
     @classmethod
-    @spelled_out(SetupOptions, Setup)
+    @spell_out(SetupOptions, Setup)
     def open(
         cls,
         command: Sequence[str] | None = None,
@@ -992,14 +992,14 @@ class FileOpsClient(Requests):
         **setup: Unpack[SetupOptions],
     ) -> Self:
         """Start a private daemon as a child process, as `start`: the same as `FileOpsClient.start(...)`."""
-        return cls._opened(
+        return cls._open(
             _client.FileOpsClient.open(
-                command, env=env, cwd=cwd, on_stderr=on_stderr, **cast("AsyncSetupOptions", awaited({**setup}))
+                command, env=env, cwd=cwd, on_stderr=on_stderr, **cast("AsyncSetupOptions", wrap_callbacks({**setup}))
             )
         )
 
     @classmethod
-    @spelled_out(SetupOptions, Setup)
+    @spell_out(SetupOptions, Setup)
     def attach(
         cls,
         *,
@@ -1023,19 +1023,19 @@ class FileOpsClient(Requests):
         Opening raises AttachRefused, ServerMissing, and what `request` raises.
         Raises: ValueError if an agent has a reviewer, which would never be asked.
         """
-        return cls._opened(
+        return cls._open(
             _client.FileOpsClient.attach(
                 socket=socket,
                 role=role,
                 host=host,
                 session=session,
                 command=command,
-                **cast("AsyncSetupOptions", awaited({**setup})),
+                **cast("AsyncSetupOptions", wrap_callbacks({**setup})),
             )
         )
 
     @classmethod
-    @spelled_out(SetupOptions, Setup)
+    @spell_out(SetupOptions, Setup)
     def in_process(
         cls,
         *,
@@ -1063,7 +1063,7 @@ class FileOpsClient(Requests):
         Opening raises ValueError if a name is taken by another function.
         Raises: ValueError without `root`, `roots` and `filesystem`.
         """
-        return cls._opened(
+        return cls._open(
             _client.FileOpsClient.in_process(
                 filesystem=filesystem,
                 strategies=strategies,
@@ -1072,7 +1072,7 @@ class FileOpsClient(Requests):
                 executor=executor,
                 image_detector=image_detector,
                 approver=approver,
-                **cast("AsyncSetupOptions", awaited({**setup})),
+                **cast("AsyncSetupOptions", wrap_callbacks({**setup})),
             )
         )
 
@@ -1475,7 +1475,7 @@ class FileOpsClient(Requests):
 
         Raises: ValueError if no event can have this name.
         """
-        return self._portal.registered(lambda: self._async.on(name, listener))
+        return self._portal.register(lambda: self._async.on(name, listener))
 
     def add_event_listener(self, name: str, callback: Callable[[EventContext], Any]) -> Callable[[], None]:
         """Call a function for one of three events. Return a function that stops this.
@@ -1486,7 +1486,7 @@ class FileOpsClient(Requests):
 
         Raises: ValueError for another name.
         """
-        return self._portal.registered(lambda: self._async.add_event_listener(name, callback))
+        return self._portal.register(lambda: self._async.add_event_listener(name, callback))
 
     def remove_event_listener(self, name: str, callback: Callable[[EventContext], Any]) -> None:
         """Stop all calls that `add_event_listener` started with the same `name` and `callback`."""
@@ -1554,7 +1554,7 @@ class Session(Requests):
 
     def on(self, name: str | KnownEvent, listener: Listener) -> Callable[[], None]:
         """Call `listener` with each event of that kind about this session, as `FileOpsClient.on`."""
-        return self._portal.registered(lambda: self._async.on(name, listener))
+        return self._portal.register(lambda: self._async.on(name, listener))
 
     def events(self, *names: str | KnownEvent) -> Subscription:
         """Subscribe to events about this session, as `FileOpsClient.events`."""

@@ -122,15 +122,15 @@ def _body(node: Function, kinds: list[str], target: str) -> list[ast.stmt]:
     if "property" in kinds:
         return _code(f"return self.{target}.{node.name}")
     if "classmethod" in kinds:
-        arguments = _arguments(node).replace("**setup", "**cast('AsyncSetupOptions', awaited({**setup}))")
-        return _code(f"return cls._opened(_client.FileOpsClient.{node.name}({arguments}))")
+        arguments = _arguments(node).replace("**setup", "**cast('AsyncSetupOptions', wrap_callbacks({**setup}))")
+        return _code(f"return cls._open(_client.FileOpsClient.{node.name}({arguments}))")
     work = f"self.{target}.{node.name}({_arguments(node)})"
     if isinstance(node, ast.AsyncFunctionDef):
         return _code(f"return self._portal.call({work})")
     if returns in WRAPPED:
         return _code(f"return {returns}(self._portal, self._portal.run(lambda: {work}))")
     if returns == "Callable[[], None]":
-        return _code(f"return self._portal.registered(lambda: {work})")
+        return _code(f"return self._portal.register(lambda: {work})")
     return _code(f"return self._portal.run(lambda: {work})")
 
 
@@ -184,7 +184,7 @@ def _imports(text: str, modules: dict[str, ast.Module]) -> Iterator[str]:
                 places[node.name] = f"fileops_client.{name.replace('/', '.')}"
     callbacks = ["Answer", "CommandQuestion", "CorrectionRequest", "Question"]
     places |= dict.fromkeys(callbacks, "fileops_client.callbacks") | {"DidChangeReviews": "fileops_client.values"}
-    places |= dict.fromkeys((*WRAPPED, "Portal", "awaited"), "fileops_client._portal")
+    places |= dict.fromkeys((*WRAPPED, "Portal", "wrap_callbacks"), "fileops_client._portal")
     places |= {"_client": "fileops_client", "_session": "fileops_client"}
     yield "import threading"
     yield "from fileops_client.options import SetupOptions as AsyncSetupOptions"

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from fileops_client.requests.sender import FilePath, Sender, given, path_or_none
+from fileops_client.requests.sender import FilePath, Sender, drop_none, path_or_none
 from fileops_client.tool_result import ToolResult
 
 
@@ -56,7 +56,7 @@ class ChangeRequests(Sender):
         Codes: as `edit`, `set_unsupported`, and `set_conflict`, the only one after which files may have changed:
         `details["left"]` names them.
         """
-        params = given(
+        params = drop_none(
             changes=[dict(change) for change in changes],
             description=description,
             session_id=session_id,
@@ -87,7 +87,7 @@ class ChangeRequests(Sender):
         Codes: as `apply_changes`, and `invalid_patch`; a failure of a hunk or of the patch itself has
         `details["patch_line"]`, the 1-based line of the patch.
         """
-        params = given(
+        params = drop_none(
             patch=patch, cwd=path_or_none(cwd), description=description, session_id=session_id, dry_run=dry_run
         )
         return await self._tool("fileops/applyPatch", params, timeout_s)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from fileops_client.events import Notification
-from fileops_client.requests.sender import FilePath, Sender, given, path_or_none
+from fileops_client.requests.sender import FilePath, Sender, drop_none, path_or_none
 from fileops_client.subscriptions import Listener
 from fileops_client.tool_result import ToolResult
 
@@ -46,7 +46,7 @@ class CommandRequests(Sender):
         `consent_unavailable`.
         Raises: ResponseError if the server does not offer commands, and what `FileOpsClient.request` raises.
         """
-        params = given(
+        params = drop_none(
             command=command, timeout_s=timeout_s, cwd=path_or_none(cwd), description=description, session_id=session_id
         )
         if on_output is None:

@@ -4,7 +4,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, cast
 
-from fileops_client.requests.sender import FilePath, Sender, given, path_of
+from fileops_client.requests.sender import FilePath, Sender, drop_none, path_of
 from fileops_client.tool_result import ToolResult
 
 
@@ -45,7 +45,7 @@ class FileRequests(Sender):
 
         Codes: those of every file, `binary`, `not_regular_file`, `too_large`, `too_many_chars`, `image_unreadable`.
         """
-        params = given(
+        params = drop_none(
             file_path=path_of(file_path),
             offset=offset,
             limit=limit,
@@ -78,7 +78,7 @@ class FileRequests(Sender):
 
         Codes: as `edit`, without those of matching.
         """
-        params = given(
+        params = drop_none(
             file_path=path_of(file_path),
             content=content,
             dry_run=dry_run,
@@ -121,7 +121,7 @@ class FileRequests(Sender):
         `undecided`, `approval_timeout`, `apply_refused`, `disk_full`, `io_error`, and those of every file.
         Give the model `result.text_for_model`.
         """
-        params = given(
+        params = drop_none(
             file_path=path_of(file_path),
             old_string=old_string,
             new_string=new_string,
@@ -158,7 +158,7 @@ class FileRequests(Sender):
         Raises: TypeError if an edit has another form.
         """
         steps = [_step_of(edit, index) for index, edit in enumerate(edits)]
-        params = given(
+        params = drop_none(
             file_path=path_of(file_path),
             edits=steps,
             dry_run=dry_run,
@@ -189,7 +189,7 @@ class FileRequests(Sender):
 
         Codes: those of `edit`, `notebook_invalid`, `no_cell`, `cell_conflict`.
         """
-        params = given(
+        params = drop_none(
             file_path=path_of(file_path),
             cells=[dict(step) for step in cells],
             dry_run=dry_run,
@@ -239,7 +239,7 @@ class FileRequests(Sender):
 
         Raises: ConnectionLost.
         """
-        self.notify("textDocument/didSave", given(textDocument={"uri": uri_of(file_path)}, text=text))
+        self.notify("textDocument/didSave", drop_none(textDocument={"uri": uri_of(file_path)}, text=text))
 
     def did_close(self, file_path: FilePath) -> None:
         """Report that the editor closed a document: from now on the text on disk counts.

@@ -5,7 +5,7 @@ from typing import Literal
 
 import msgspec
 
-from fileops_client.requests.sender import FilePath, Sender, given, path_or_none
+from fileops_client.requests.sender import FilePath, Sender, drop_none, path_or_none
 from fileops_client.tool_result import ToolResult
 from fileops_client.values import HistoryEntry
 
@@ -24,7 +24,7 @@ class HistoryRequests(Sender):
         Args:
             session_id: by default this client's session.
         """
-        return (await self.request("fileops/approvalMode", given(session_id=session_id)))["mode"]
+        return (await self.request("fileops/approvalMode", drop_none(session_id=session_id)))["mode"]
 
     async def set_approval_mode(self, mode: ApprovalMode, *, session_id: str | None = None) -> None:
         """Set when the user is asked about edits of the session.
@@ -36,7 +36,7 @@ class HistoryRequests(Sender):
 
         Raises: ResponseError if the client may not set it, as an agent of a shared daemon.
         """
-        await self.request("fileops/setApprovalMode", given(mode=mode, session_id=session_id))
+        await self.request("fileops/setApprovalMode", drop_none(mode=mode, session_id=session_id))
 
     async def history(
         self, *, file_path: FilePath | None = None, session_id: str | None = None, limit: int | None = None
@@ -49,7 +49,7 @@ class HistoryRequests(Sender):
             limit: at most so many; by default all that are kept.
         """
         path = path_or_none(file_path)
-        answer = await self.request("fileops/history", given(file_path=path, session_id=session_id, limit=limit))
+        answer = await self.request("fileops/history", drop_none(file_path=path, session_id=session_id, limit=limit))
         return msgspec.convert(answer["edits"], tuple[HistoryEntry, ...])
 
     async def undo(
@@ -80,7 +80,7 @@ class HistoryRequests(Sender):
         path = path_or_none(file_path)
         if edit_id is None and set_id is None and session_id is None:
             session_id = self.own_session_id
-        params = given(
+        params = drop_none(
             edit_id=edit_id, set_id=set_id, file_path=path, session_id=session_id, dry_run=dry_run, approved=approved
         )
         return await self._tool("fileops/undo", params, timeout_s)

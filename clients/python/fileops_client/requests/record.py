@@ -6,7 +6,7 @@ from typing import Any, Literal
 import msgspec
 
 from fileops_client.author import AuthorKind
-from fileops_client.requests.sender import FilePath, Sender, given, path_of, path_or_none
+from fileops_client.requests.sender import FilePath, Sender, drop_none, path_of, path_or_none
 from fileops_client.rewind import Rewind
 from fileops_client.values import BlamedLines, Keep, Log, RecordedChange, RecordedFolder, RecordItem, UndoneKeep, Unkept
 
@@ -44,7 +44,7 @@ class RecordRequests(Sender):
             limit: at most so many; by default 100.
             before: an entry id; only changes older than it, for the next page.
         """
-        params = given(
+        params = drop_none(
             root=None if root is None else path_of(root),
             file_path=None if file_path is None else path_of(file_path),
             session_id=session_id,
@@ -73,7 +73,7 @@ class RecordRequests(Sender):
         Args:
             root: an absolute folder; only the recorded folder that contains it. By default all.
         """
-        params = given(root=None if root is None else path_of(root))
+        params = drop_none(root=None if root is None else path_of(root))
         answer = await self.request("fileops/recordStatus", params)
         return msgspec.convert(answer["folders"], tuple[RecordedFolder, ...])
 
@@ -114,7 +114,7 @@ class RecordRequests(Sender):
             session_id: only places of this session.
             turn_id: only places of this turn.
         """
-        params = given(
+        params = drop_none(
             file_path=path_or_none(file_path), root=path_or_none(root), session_id=session_id, turn_id=turn_id
         )
         return msgspec.convert(await self.request("fileops/unkept", params), Unkept)
@@ -139,7 +139,7 @@ class RecordRequests(Sender):
             session_id: all places of this session.
             all: True: all places in this client's folders.
         """
-        params = given(
+        params = drop_none(
             entry_ids=None if entry_ids is None else list(entry_ids),
             change_ids=None if change_ids is None else list(change_ids),
             file_path=path_or_none(file_path),
@@ -157,7 +157,7 @@ class RecordRequests(Sender):
 
         Raises: ResponseError if there is none.
         """
-        return msgspec.convert(await self.request("fileops/undoKeep", given(keep_id=keep_id)), UndoneKeep)
+        return msgspec.convert(await self.request("fileops/undoKeep", drop_none(keep_id=keep_id)), UndoneKeep)
 
     async def forget_record(self, *, file_path: FilePath | None = None, all: bool | None = None) -> int:  # noqa: A002
         """Delete what is recorded; return the number of entries. They cannot be undone then.
@@ -166,7 +166,7 @@ class RecordRequests(Sender):
             file_path: absolute; of this file, or in this folder.
             all: True: everything.
         """
-        params = given(file_path=path_or_none(file_path), all=all)
+        params = drop_none(file_path=path_or_none(file_path), all=all)
         return (await self.request("fileops/forgetRecord", params))["n_entries"]
 
     async def rewind(
@@ -221,7 +221,7 @@ class RecordRequests(Sender):
         Errors: `unknown_target`, `plan_changed`, `too_many_files` (over 1,000), `not_recorded`, `undo_conflict`, and
         those of an edit; nothing was written then, except where `still_undone` names files.
         """
-        params = given(
+        params = drop_none(
             entry_id=entry_id,
             entry_ids=None if entry_ids is None else list(entry_ids),
             change_ids=None if change_ids is None else list(change_ids),

@@ -5,7 +5,7 @@ from typing import Literal
 
 import msgspec
 
-from fileops_client.requests.sender import FilePath, Sender, given, path_or_none
+from fileops_client.requests.sender import FilePath, Sender, drop_none, path_or_none
 from fileops_client.reviews import DecidedFile, Outcome
 from fileops_client.values import DecideReviewResult, DecideReviewsResult, Review
 
@@ -22,7 +22,7 @@ class ReviewRequests(Sender):
 
         Raises: ResponseError if the client may not see reviews, as an agent of a shared daemon.
         """
-        params = given(
+        params = drop_none(
             review_ids=None if review_ids is None else list(review_ids), include_texts=None if include_texts else False
         )
         return msgspec.convert((await self.request("fileops/reviews", params))["reviews"], tuple[Review, ...])
@@ -56,14 +56,14 @@ class ReviewRequests(Sender):
         if isinstance(review, Review):
             revision = review.revision if revision is None else revision
             review = review.review_id
-        params = given(
+        params = drop_none(
             review_id=review,
             outcome=outcome,
             text=text,
             reason=reason,
             revision=revision,
             change_ids=None if change_ids is None else list(change_ids),
-            files=None if files is None else [_decided(file) for file in files],
+            files=None if files is None else [_to_params(file) for file in files],
         )
         answer = await self.request("fileops/decideReview", params, timeout_s=timeout_s)
         return msgspec.convert(answer, DecideReviewResult)
@@ -90,7 +90,7 @@ class ReviewRequests(Sender):
 
         Raises: ResponseError if the client may not decide.
         """
-        params = given(
+        params = drop_none(
             outcome=outcome,
             session_id=session_id,
             file_path=path_or_none(file_path),
@@ -101,6 +101,6 @@ class ReviewRequests(Sender):
         return msgspec.convert(answer, DecideReviewsResult)
 
 
-def _decided(file: DecidedFile) -> dict[str, object]:
+def _to_params(file: DecidedFile) -> dict[str, object]:
     change_ids = None if file.change_ids is None else list(file.change_ids)
-    return given(file_path=file.file_path, change_ids=change_ids, text=file.text)
+    return drop_none(file_path=file.file_path, change_ids=change_ids, text=file.text)

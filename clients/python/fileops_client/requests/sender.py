@@ -26,7 +26,7 @@ class Sender(ABC):
         return replace(result, details=answer.get("details") or {})  # unchanged, including unknown keys
 
 
-def given(**params: Any) -> dict[str, Any]:
+def drop_none(**params: Any) -> dict[str, Any]:
     """Return the params that are not None."""
     return {key: value for key, value in params.items() if value is not None}
 

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from fileops_client.requests.sender import FilePath, Sender, given, path_of
+from fileops_client.requests.sender import FilePath, Sender, drop_none, path_of
 from fileops_client.values import CallStats, Conflict, RecordedRead, SessionFile, TrackedFile
 
 
@@ -13,7 +13,7 @@ class SessionRequests(Sender):
         Args:
             session_id: by default this client's session.
         """
-        answer = await self.request("fileops/tracked", given(session_id=session_id))
+        answer = await self.request("fileops/tracked", drop_none(session_id=session_id))
         return msgspec.convert(answer["files"], tuple[TrackedFile, ...])
 
     async def close_session(self, session_id: str) -> None:
@@ -30,7 +30,7 @@ class SessionRequests(Sender):
         Args:
             session_id: of this session; by default of all.
         """
-        return msgspec.convert(await self.request("fileops/stats", given(session_id=session_id)), CallStats)
+        return msgspec.convert(await self.request("fileops/stats", drop_none(session_id=session_id)), CallStats)
 
     async def record_read(self, file_path: FilePath, *, session_id: str | None = None) -> RecordedRead:
         """Record that the agent has read the whole current file by other means, so that it may be edited.
@@ -41,7 +41,7 @@ class SessionRequests(Sender):
 
         The result's `error` says why nothing was recorded, as `not_found`.
         """
-        params = given(file_path=path_of(file_path), session_id=session_id)
+        params = drop_none(file_path=path_of(file_path), session_id=session_id)
         return msgspec.convert(await self.request("fileops/recordRead", params), RecordedRead)
 
     async def forget(self, file_path: FilePath, *, session_id: str | None = None) -> bool:
@@ -51,7 +51,7 @@ class SessionRequests(Sender):
             file_path: absolute, under any of the file's names.
             session_id: by default this client's session.
         """
-        params = given(file_path=path_of(file_path), session_id=session_id)
+        params = drop_none(file_path=path_of(file_path), session_id=session_id)
         return (await self.request("fileops/forget", params))["forgotten"]
 
     async def conflicts(self, *, session_id: str | None = None) -> tuple[Conflict, ...]:
@@ -60,7 +60,7 @@ class SessionRequests(Sender):
         Args:
             session_id: by default this client's session.
         """
-        answer = await self.request("fileops/conflicts", given(session_id=session_id))
+        answer = await self.request("fileops/conflicts", drop_none(session_id=session_id))
         return msgspec.convert(answer["conflicts"], tuple[Conflict, ...])
 
     async def session_files(
@@ -72,7 +72,7 @@ class SessionRequests(Sender):
             session_id: by default this client's session.
             limit: at most so many; by default all (10,000 are kept).
         """
-        answer = await self.request("fileops/sessionFiles", given(session_id=session_id, limit=limit))
+        answer = await self.request("fileops/sessionFiles", drop_none(session_id=session_id, limit=limit))
         return msgspec.convert(answer["files"], tuple[SessionFile, ...])
 
     async def reset_session(self, *, session_id: str | None = None) -> None:
@@ -81,4 +81,4 @@ class SessionRequests(Sender):
         Args:
             session_id: by default this client's session.
         """
-        await self.request("fileops/resetSession", given(session_id=session_id))
+        await self.request("fileops/resetSession", drop_none(session_id=session_id))

@@ -14,7 +14,7 @@ from fileops_client._signatures import signature_of
 from fileops_client.details import CoercedArgument, Details
 from fileops_client.errors import INVALID_PARAMS, ResponseError
 from fileops_client.formats import ToolFormat, tool_list
-from fileops_client.requests.sender import Arguments, given
+from fileops_client.requests.sender import Arguments, drop_none
 from fileops_client.requests.views import ViewRequests
 from fileops_client.tool_result import ToolResult
 from fileops_client.values import ToolDefinition, ToolError, View
@@ -85,7 +85,7 @@ class ToolRequests(ViewRequests):
         """
         definitions = await self._definitions(enabled)
         if extended:
-            definitions = tuple(extended_definition(tool, self._strategies()) for tool in definitions)
+            definitions = tuple(extend_definition(tool, self._strategies()) for tool in definitions)
         return definitions if format is None else tool_list(definitions, format)
 
     async def system_prompt(
@@ -99,7 +99,7 @@ class ToolRequests(ViewRequests):
         """
         answer = await self.request(
             "fileops/tools",
-            given(
+            drop_none(
                 enabled=None if enabled is None else list(enabled),
                 other_tools=None if other_tools is None else list(other_tools),
             ),
@@ -173,7 +173,7 @@ class ToolRequests(ViewRequests):
                 params, coerced = read_leniently(definition, arguments)
             else:
                 params = arguments_of(definition, arguments)
-            result = await self._tool(definition.method, params | given(session_id=session_id), timeout_s)
+            result = await self._tool(definition.method, params | drop_none(session_id=session_id), timeout_s)
         except BadArguments as fault:
             result = _invalid_params(str(fault))
         except ResponseError as error:
@@ -249,7 +249,7 @@ def system_prompt(definitions: Iterable[ToolDefinition], general_guidelines: Ite
     return "\n".join([*lines, "", "Guidelines:", *guidelines] if guidelines else lines)
 
 
-def extended_definition(tool: ToolDefinition, strategies: Sequence[str]) -> ToolDefinition:
+def extend_definition(tool: ToolDefinition, strategies: Sequence[str]) -> ToolDefinition:
     """Return the tool with the parameters that the plain tool set leaves out, if it has them."""
     schema = dict(tool.input_schema)
     properties = dict(schema.get("properties", {}))

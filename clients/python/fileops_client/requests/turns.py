@@ -2,7 +2,7 @@
 
 import msgspec
 
-from fileops_client.requests.sender import FilePath, Sender, given, path_or_none
+from fileops_client.requests.sender import FilePath, Sender, drop_none, path_or_none
 from fileops_client.values import EndedCommand, Turn
 
 
@@ -23,7 +23,7 @@ class TurnRequests(Sender):
             session_id: by default this client's session.
             timeout_s: seconds until the request is cancelled; by default the client's `timeout_s`.
         """
-        params = given(turn_id=turn_id, title=title, session_id=session_id)
+        params = drop_none(turn_id=turn_id, title=title, session_id=session_id)
         return (await self.request("fileops/beginTurn", params, timeout_s=timeout_s))["turn_id"]
 
     async def begin_command(
@@ -46,7 +46,7 @@ class TurnRequests(Sender):
             session_id: by default this client's session.
             timeout_s: seconds until the request is cancelled; by default the client's `timeout_s`.
         """
-        params = given(label=label, command_id=command_id, background=background, session_id=session_id)
+        params = drop_none(label=label, command_id=command_id, background=background, session_id=session_id)
         return (await self.request("fileops/beginCommand", params, timeout_s=timeout_s))["command_id"]
 
     async def end_command(self, command_id: str, *, timeout_s: float | None = None) -> EndedCommand:
@@ -77,6 +77,6 @@ class TurnRequests(Sender):
             limit: at most so many; by default 100.
             timeout_s: seconds until the request is cancelled; by default the client's `timeout_s`.
         """
-        params = given(session_id=session_id, root=path_or_none(root), limit=limit)
+        params = drop_none(session_id=session_id, root=path_or_none(root), limit=limit)
         answer = await self.request("fileops/turns", params, timeout_s=timeout_s)
         return msgspec.convert(answer["turns"], list[Turn])

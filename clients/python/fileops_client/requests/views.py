@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from fileops_client.requests.sender import Arguments, FilePath, Sender, given, method_of, path_of
+from fileops_client.requests.sender import Arguments, FilePath, Sender, drop_none, method_of, path_of
 from fileops_client.tool_result import ToolResult
 from fileops_client.values import CellTexts, Description, View
 
@@ -43,7 +43,7 @@ class ViewRequests(Sender):
 
         Raises: ResponseError for an unknown method.
         """
-        params = given(
+        params = drop_none(
             method=method_of(method),
             arguments=dict(arguments),
             result=_as_json(result),
