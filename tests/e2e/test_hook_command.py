@@ -165,7 +165,7 @@ def test_hook_with_any_json_lets_the_host_continue(name: str, key: str) -> None:
             try:
                 hook.answer_to(host, event)
                 hook.record(caller, event, deadline=0)
-                hook.shared_answer(caller, event, deadline=0)
+                hook.report_shared_changes(caller, event, deadline=0)
                 report = companion.report_of(caller, event)
                 if report is not None:
                     json.dumps(report)

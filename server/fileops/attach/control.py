@@ -60,7 +60,7 @@ def status(socket_path: str | None, *, as_json: bool) -> int:
     return 0 if "connections" in described else FAILED
 
 
-def guarded_sessions() -> list[Mapping[str, Any]] | None:
+def list_guarded_sessions() -> list[Mapping[str, Any]] | None:
     """Return the sessions that are guarded now, as `status --json` has them; None if no daemon answers."""
     address = _address(None)
     try:
@@ -249,7 +249,7 @@ def table(described: Mapping[str, Any]) -> str:
     for client in described["private"]:
         why = _WHY_PRIVATE.get(client["reason"], client["reason"])
         lines.append(f"  {client['host']}  process {client['pid']}, serves itself, because {why}")
-    lines += guarded_lines(described.get("guarded", []))
+    lines += format_guarded_sessions(described.get("guarded", []))
     lines += _language_server_lines(described.get("language_servers", []))
     lines += _waiting_lines(described.get("reviews", []), described.get("n_reviews", 0))
     for journal in described.get("unsettled", []):
@@ -267,7 +267,7 @@ def _more_lines(described: Mapping[str, Any], key: str, noun: str) -> list[str]:
     return [f"    and {n_more} more {noun}"] if n_more > 0 else []
 
 
-def guarded_lines(guarded: Sequence[Mapping[str, Any]]) -> list[str]:
+def format_guarded_sessions(guarded: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return lines for the sessions whose host's own tools are guarded. A daemon of an older version names none."""
     if not guarded:
         return []

@@ -116,7 +116,7 @@ def _answer(
     if is_guarded and event.get("hook_event_name") not in AFTER_COMMANDS:
         companion.answer_to(caller, raw, event)
     record(caller, event, deadline)
-    return shown_change(caller.host, event) or shared_answer(caller, event, deadline)
+    return describe_change(caller.host, event) or report_shared_changes(caller, event, deadline)
 
 
 def _consent(caller: Caller, raw: dict[str, Any]) -> dict[str, Any] | None:
@@ -159,7 +159,7 @@ def answer_to(host: str, event: dict[str, Any], *, has_our_notebooks: bool = Fal
     return None
 
 
-def shown_change(host: str, event: dict[str, Any]) -> dict[str, Any] | None:
+def describe_change(host: str, event: dict[str, Any]) -> dict[str, Any] | None:
     """Return the message that shows the person what one of our tools changed; None if it changed nothing.
 
     The tool's answer has it, if that is full; the host shows the person the answer only on request. A lean answer names
@@ -197,7 +197,7 @@ def record(caller: Caller, event: dict[str, Any], deadline: float) -> None:
         hooked_session.record(caller.session_host, caller.own_id, report, deadline)
 
 
-def shared_answer(caller: Caller, event: dict[str, Any], deadline: float) -> dict[str, Any] | None:
+def report_shared_changes(caller: Caller, event: dict[str, Any], deadline: float) -> dict[str, Any] | None:
     """Return the answer with what others changed in files that the session has read; None if there is nothing.
 
     The daemon is sent what a shell command has shown of files, which then counts as read. What is returned counts as

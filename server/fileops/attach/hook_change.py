@@ -34,7 +34,7 @@ def message_of(arguments: object, answer: str, cwd: object) -> str | None:
         old, new = step.get("old_string"), step.get("new_string")
         if not isinstance(old, str) or not isinstance(new, str):
             return None
-        lines = _changed_lines(old, new)
+        lines = _list_changed_lines(old, new)
         shown += ([f"@@ line {places[index]}"] if index < len(places) else []) + lines
     n_added, n_removed = (sum(line.startswith(sign) for line in shown) for sign in "+-")
     name = os.path.relpath(path, cwd) if isinstance(cwd, str) and path.startswith(f"{cwd}/") else path
@@ -43,7 +43,7 @@ def message_of(arguments: object, answer: str, cwd: object) -> str | None:
     return "\n".join((f"{name} +{n_added} −{n_removed}", *shown))
 
 
-def _changed_lines(old: str, new: str) -> list[str]:
+def _list_changed_lines(old: str, new: str) -> list[str]:
     before, after = (text.removesuffix("\n").split("\n") if text else [] for text in (old, new))
     lines: list[str] = []
     for kind, start, stop, new_start, new_stop in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():

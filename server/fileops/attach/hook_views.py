@@ -32,7 +32,7 @@ def views_of(event: dict[str, Any]) -> dict[str, object] | None:
     cwd = event.get("cwd")
     if not isinstance(line, str) or not output.strip() or not isinstance(cwd, str) or not cwd.startswith("/"):
         return None
-    files = _named_files(line[:MAX_COMMAND_CHARS], cwd)
+    files = _find_named_files(line[:MAX_COMMAND_CHARS], cwd)
     return {"files": files, "output": _pack(output)} if files else None
 
 
@@ -66,7 +66,7 @@ def _pack(output: str) -> str:
     return b64encode(packed).decode("ascii")
 
 
-def _named_files(line: str, cwd: str) -> list[str]:
+def _find_named_files(line: str, cwd: str) -> list[str]:
     """Return the files that the words of a command line name, as seen from the folders that it enters."""
     lexer = shlex.shlex(line, posix=True, punctuation_chars=True)
     lexer.whitespace_split = True

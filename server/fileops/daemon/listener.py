@@ -305,7 +305,7 @@ class Listener:
                     "language_servers": await self._service.language_servers(),
                     "unsettled": self._service.list_unsettled(),
                     "guarded": self._service.describe_guarded(),
-                    **_bound_reviews(self._service.waiting_reviews()),
+                    **_limit_reviews(self._service.waiting_reviews()),
                 }
                 return fit_line(status, request.params.get("max_bytes"))
             case "stop":
@@ -367,7 +367,7 @@ def _patience_of(request: ControlRequest) -> float:
     return min(within_s, HOOK_S) if isinstance(within_s, int | float) else HOOK_S
 
 
-def _bound_reviews(reviews: Sequence[Mapping[str, object]]) -> dict[str, object]:
+def _limit_reviews(reviews: Sequence[Mapping[str, object]]) -> dict[str, object]:
     """Return the oldest reviews that fit into one line, and the number of all that wait."""
     shown: list[Mapping[str, object]] = []
     left = MAX_REVIEWS_BYTES

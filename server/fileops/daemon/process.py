@@ -43,7 +43,7 @@ def serve_daemon(options: DaemonOptions, make_service: Callable[[str], SharedSer
 
     Args: make_service: called on the event loop, with the path of the socket.
     """
-    listening = inherited_socket()
+    listening = take_inherited_socket()
     is_ours = listening is None or options.is_detached  # otherwise systemd's, which keeps listening
     try:
         if listening is None:
@@ -82,7 +82,7 @@ async def _serve(
 # --- the socket ---------------------------------------------------------------------------------------------------
 
 
-def inherited_socket() -> socket.socket | None:
+def take_inherited_socket() -> socket.socket | None:
     """Return the socket from the starter or systemd; None without one. See sd_listen_fds(3)."""
     n_sockets, pid = os.environ.pop("LISTEN_FDS", ""), os.environ.pop("LISTEN_PID", "")
     if n_sockets != "1" or pid != str(os.getpid()):

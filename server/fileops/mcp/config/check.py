@@ -68,8 +68,8 @@ def _of_other_versions(documents: Sequence[Document], folder: str) -> list[str]:
 
 
 def _sessions(host: str) -> list[str]:
-    guarded = control.guarded_sessions()
+    guarded = control.list_guarded_sessions()
     if guarded is None:
         return ["No shared daemon is running, so no session is guarded now."]
     own = [session for session in guarded if str(session["session_id"]).startswith(_SESSIONS.get(host, "\0"))]
-    return control.guarded_lines(own) or ["No session of it is guarded by hooks now."]
+    return control.format_guarded_sessions(own) or ["No session of it is guarded by hooks now."]
