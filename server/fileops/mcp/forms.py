@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import cast
 
-from fileops.core.presentation.diffs import changed_lines, cut_diff
+from fileops.core.presentation.diffs import cut_diff, format_changed_lines
 from fileops.mcp.protocol import ELICITATION_CREATE, JsonObject
 from fileops.model.approval import Always, ApprovalRequest, Decision, Once, Reject, Undecided
 
@@ -58,7 +58,7 @@ def _message(question: ApprovalRequest) -> str:
     """Return the title with the path, and only the changed lines, since a host may show just three lines."""
     if not question.is_approvable:
         return f"{question.title}\nThe file changed, and nothing of this edit is left to apply."
-    diff = cut_diff(changed_lines(question.change.hunks), max_lines=MAX_DIFF_LINES, max_chars=MAX_DIFF_CHARS)
+    diff = cut_diff(format_changed_lines(question.change.hunks), max_lines=MAX_DIFF_LINES, max_chars=MAX_DIFF_CHARS)
     return f"{question.title}\n{diff}"
 
 

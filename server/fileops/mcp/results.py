@@ -8,8 +8,8 @@ from typing import cast
 
 from msgspec import UnsetType
 
-from fileops.core.presentation.diffs import changed_lines, cut_diff
-from fileops.core.presentation.titles import shown_path
+from fileops.core.presentation.diffs import cut_diff, format_changed_lines
+from fileops.core.presentation.titles import shorten_path
 from fileops.mcp.protocol import JsonObject
 from fileops.model.diagnostics import DiagnosticsReport
 from fileops.rpc import json
@@ -56,7 +56,7 @@ def has_unseen_diff(result: ToolResult) -> bool:
     return bool(result.ui_extra.diff) and result.ui_extra.diff.rstrip("\n") not in result.output
 
 
-def shown_change(result: ToolResult, folders: Sequence[str]) -> str:
+def format_change(result: ToolResult, folders: Sequence[str]) -> str:
     """Return what an edit changed, for people: the first changed lines, then each file.
 
     Each file has its path relative to the folders and the numbers of added and removed lines. The files come last
@@ -69,7 +69,7 @@ def shown_change(result: ToolResult, folders: Sequence[str]) -> str:
         lines, max_lines=MAX_SHOWN_LINES - is_long, max_chars=MAX_SHOWN_CHARS, cut_line=lambda n: f"… {n} more"
     )
     files = [
-        f"{shown_path(change.file_path, folders)} +{change.stats.added} −{change.stats.removed}"
+        f"{shorten_path(change.file_path, folders)} +{change.stats.added} −{change.stats.removed}"
         for change in changes[:MAX_SHOWN_FILES]
     ]
     if len(changes) > MAX_SHOWN_FILES:
@@ -84,8 +84,8 @@ def shown_change(result: ToolResult, folders: Sequence[str]) -> str:
 def _lines_of(change: UiExtra) -> str:
     """Return the changed lines of a file; of a notebook, those of each cell below its name."""
     if isinstance(change.cells, UnsetType):
-        return changed_lines(change.hunks)
-    return "\n".join(f"cell {cell.cell_id}\n{changed_lines(cell.hunks)}" for cell in change.cells if cell.hunks)
+        return format_changed_lines(change.hunks)
+    return "\n".join(f"cell {cell.cell_id}\n{format_changed_lines(cell.hunks)}" for cell in change.cells if cell.hunks)
 
 
 def _changes_of(result: ToolResult) -> Sequence[UiExtra]:

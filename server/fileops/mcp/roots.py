@@ -31,7 +31,7 @@ class ClientRoots:
         on_set: Callable[[Sequence[str]], None],
         run_on_disk: OnDisk,
     ) -> None:
-        """Take fixed: see `fixed_roots`; cwd: see `working_folder`.
+        """Take fixed: see `find_fixed_roots`; cwd: see `working_folder`.
 
         Args: on_set: called with the usable roots, or with none if the last was closed. run_on_disk: runs work that may
         wait for a disk; a root on a mount that hangs then delays only its own client's calls.
@@ -111,7 +111,7 @@ class ClientRoots:
         log.info("edits are confined to %s", ", ".join(self.folders) or "no folder")
 
 
-def fixed_roots(given: Iterable[str], environ: Mapping[str, str]) -> list[str] | None:
+def find_fixed_roots(given: Iterable[str], environ: Mapping[str, str]) -> list[str] | None:
     """Return the roots that are known without asking the client: `--root`, or Claude Code's project; or None."""
     roots = list(given)
     if roots:

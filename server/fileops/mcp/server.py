@@ -31,7 +31,7 @@ from fileops.mcp.options import McpOptions
 from fileops.mcp.progress import Progress, report
 from fileops.mcp.protocol import CallParams, JsonObject, Peer
 from fileops.mcp.request_state import StateSeal, digest_of_call
-from fileops.mcp.roots import ClientRoots, fixed_roots
+from fileops.mcp.roots import ClientRoots, find_fixed_roots
 from fileops.mcp.tools import (
     FURTHER_TOOLS,
     TOOLS,
@@ -94,7 +94,7 @@ class McpServer:
         self._seal = StateSeal()
         self._client: Peer | None = None  # of the legacy era, since `initialize`
         self._roots = ClientRoots(
-            fixed_roots(options.roots, environ),
+            find_fixed_roots(options.roots, environ),
             environ,
             cwd,
             lambda: self.connection.outgoing,
@@ -286,7 +286,7 @@ class McpServer:
         """Return the texts beside the output."""
         result, error = answer.result, answer.error
         shows = self._options.shows_diff and results.has_unseen_diff(result)
-        more = [results.shown_change(result, self._roots.folders)] if shows else []
+        more = [results.format_change(result, self._roots.folders)] if shows else []
         more += [texts.applied_after_cancel(file) for file in self.service.files.take_unanswered(answer.session)]
         problems, reported = additions.problems, additions.reported
         shown, about = _find_shown(answer), additions.notices.about

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from fileops.mcp.host_sessions import HostSessions
-from fileops.mcp.roots import ClientRoots, fixed_roots, is_usable, roots_of_answer
+from fileops.mcp.roots import ClientRoots, find_fixed_roots, is_usable, roots_of_answer
 from fileops.model.sessions import SessionName
 from fileops.rpc.outgoing import OutgoingRequests
 
@@ -24,7 +24,7 @@ from fileops.rpc.outgoing import OutgoingRequests
 def test_roots_come_from_the_options_or_claudes_project(
     given: list[str], project: str | None, roots: list[str] | None
 ) -> None:
-    assert fixed_roots(given, {} if project is None else {"CLAUDE_PROJECT_DIR": project}) == roots
+    assert find_fixed_roots(given, {} if project is None else {"CLAUDE_PROJECT_DIR": project}) == roots
 
 
 ANSWERS: list[tuple[object, list[str] | None]] = [

@@ -13,7 +13,7 @@ def hunks_of(unified: str) -> str:
     return unified[unified.find("@@ ") :] if "@@ " in unified else ""
 
 
-def changed_lines(hunks: Iterable[Hunk]) -> str:
+def format_changed_lines(hunks: Iterable[Hunk]) -> str:
     """Return the removed and added lines, without context and without a final newline.
 
     Each run of adjacent lines begins with `@@ line N`, N being its first line in the new text.

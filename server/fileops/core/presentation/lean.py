@@ -33,7 +33,7 @@ def edited_text(result: EditResult, file_path: str, *, tells_others: bool) -> st
         return None
     if rebased is not None and rebased.is_reviewed:
         return None
-    places = list(_changed_places(change.hunks))
+    places = list(_find_changed_places(change.hunks))
     done = f"Applied {format_count(len(result.edits), 'edit')}" if result.is_multi else "The file has been updated"
     if sum(result.n_replaced) > 1 and not result.is_multi:
         done += f" at {sum(result.n_replaced)} places"
@@ -79,7 +79,7 @@ def _name_lines(places: Sequence[LineRange]) -> str:
     return f"lines {', '.join(lines[:-1])} and {lines[-1]}"
 
 
-def _changed_places(hunks: Iterable[Hunk]) -> Iterator[LineRange]:
+def _find_changed_places(hunks: Iterable[Hunk]) -> Iterator[LineRange]:
     """Yield the new lines of each run of changed lines; for a deletion, the line that is there now."""
     for hunk in hunks:
         number = hunk.new_start + (hunk.new_lines == 0)  # a side without lines starts at the line before it

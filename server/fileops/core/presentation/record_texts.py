@@ -54,7 +54,7 @@ def command_of(line: str) -> str:
     """Return a command line's label: each program that does more than prepare, with its argument.
 
     Without such a program the label is the first program alone, and "" if there is none. An argument that may be a
-    secret is left out, see `_named_argument`. The label of a label is the label itself.
+    secret is left out, see `_find_named_argument`. The label of a label is the label itself.
     """
     named: dict[str, None] = {}
     first = ""
@@ -62,7 +62,7 @@ def command_of(line: str) -> str:
         name = program.rpartition("/")[2]
         first = first or name
         if name not in _PREPARING:
-            argument = None if name in _TAKES_TEXT else _named_argument(arguments)
+            argument = None if name in _TAKES_TEXT else _find_named_argument(arguments)
             named[_make_printable(name if argument is None else f"{name} {argument}")[:MAX_LABEL_CHARS]] = None
     return _join(list(named)) if named else _make_printable(first)[:MAX_LABEL_CHARS]
 
@@ -78,7 +78,7 @@ def _join(parts: "list[str]") -> str:
     return label
 
 
-def _named_argument(arguments: "list[str]") -> "str | None":
+def _find_named_argument(arguments: "list[str]") -> "str | None":
     """Return the first argument that is not an option, if it can only be a name: of a subcommand, a file, or a host.
 
     Passwords and tokens are values of options (`curl -u`), assignments, parts of URLs, or look like neither a word nor

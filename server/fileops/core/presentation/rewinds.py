@@ -33,7 +33,7 @@ def rewind_text(
     lines += [f"{file.file_path}: {_outcome(file)}" for file in files[:MAX_NAMED]]
     if len(files) > MAX_NAMED:
         lines.append(f"... and {format_count(len(files) - MAX_NAMED, 'more file')}")
-    lines += map(left_line, conflicts[:MAX_NAMED])
+    lines += map(format_left, conflicts[:MAX_NAMED])
     if decided.n_entries:
         left_out = f"{format_count(decided.n_entries, 'change')} in {format_count(decided.n_files, 'file')}"
         lines.append(f"Left out: {left_out}, kept, committed or overwritten.")
@@ -46,7 +46,7 @@ def rewound_text(n_changes: int, session: str, reason: str) -> str:
     return f"{sentence} Their reason: {reason}" if reason else sentence
 
 
-def left_line(conflict: RewindConflict) -> str:
+def format_left(conflict: RewindConflict) -> str:
     """Return what is left in a file, and why."""
     where = f", {lines_named(conflict.ranges)}" if conflict.ranges else ""
     by = f" ({', '.join(by.label for by in conflict.by)})" if conflict.by else ""

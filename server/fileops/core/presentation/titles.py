@@ -90,7 +90,7 @@ def _snippet(text: str) -> str:
 def subject_of(method: str, arguments: Arguments, folders: Iterable[str], max_chars: int = MAX_PATH_CHARS) -> str:
     """Return the file of a call, or the session or edit that an undo names, or dots."""
     if path := text_of(arguments, "file_path"):
-        return shown_path(path, folders, max_chars)
+        return shorten_path(path, folders, max_chars)
     for kind in ("edit", "session") if method == "fileops/undo" else ():
         if name := text_of(arguments, f"{kind}_id"):
             return f"{kind} {name[:MAX_NAME_CHARS]}"
@@ -136,7 +136,7 @@ def line_range(arguments: Arguments) -> str:
 UNKNOWN = "..."
 
 
-def shown_path(path: str, folders: Iterable[str], max_chars: int = MAX_PATH_CHARS) -> str:
+def shorten_path(path: str, folders: Iterable[str], max_chars: int = MAX_PATH_CHARS) -> str:
     """Return the path, shortened and relative to the innermost folder that contains it; dots if it is unknown."""
     return shorten(relative(path, folders), max_chars) if path else UNKNOWN
 

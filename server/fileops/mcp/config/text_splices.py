@@ -23,7 +23,7 @@ class TextSplice:
 def splices_between(before: str, after: str) -> list[TextSplice]:
     """Return what leads from `after` back to `before`."""
     splices: list[TextSplice] = []
-    for splice in changed_lines(before, after):
+    for splice in find_changed_lines(before, after):
         last = splices[-1] if splices else None
         if last is None or splice.start - (end := last.start + len(last.new)) > MAX_GAP:
             splices.append(splice)
@@ -33,7 +33,7 @@ def splices_between(before: str, after: str) -> list[TextSplice]:
     return splices
 
 
-def changed_lines(before: str, after: str) -> Iterator[TextSplice]:
+def find_changed_lines(before: str, after: str) -> Iterator[TextSplice]:
     """Yield what differs in each run of changed lines, without what both have at its ends."""
     old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
     n_head = _n_common(old, new)

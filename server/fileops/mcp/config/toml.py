@@ -9,7 +9,7 @@ from typing import Any, cast
 import tomlkit
 
 from fileops.mcp.config.changes import Change, carry_out
-from fileops.mcp.config.text_splices import changed_lines
+from fileops.mcp.config.text_splices import find_changed_lines
 
 
 class TomlError(ValueError):
@@ -37,7 +37,7 @@ def apply(text: str, changes: list[Change]) -> str:
 
 def _with_crlf(before: str, after: str) -> str:
     """Return the text with CR LF in what is new in it; tomlkit ends each line that it makes with LF."""
-    for splice in reversed(list(changed_lines(before, after))):
+    for splice in reversed(list(find_changed_lines(before, after))):
         new = splice.new.replace("\r\n", "\n").replace("\n", "\r\n")
         after = after[: splice.start] + new + after[splice.start + len(splice.new) :]
     return after
