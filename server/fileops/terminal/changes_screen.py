@@ -19,7 +19,7 @@ from fileops.terminal.connection import UNREACHABLE, reason_of
 from fileops.terminal.lines import DiffLine, cell_heading, number_lines, relative, shorten_folder, visible
 from fileops.terminal.page import cells
 from fileops.terminal.record_lines import reverse_cells, reverse_diff, rewind_lines, unshown_lines, when
-from fileops.terminal.renames import shown_files
+from fileops.terminal.renames import to_shown_files
 from fileops.terminal.unkept_board import BoardTurn, UnkeptBoard, UnkeptRow, count_changes, find_change, name_cells
 from fileops.terminal.widgets import DiffLines, Page, TextLines
 from fileops_client import FileOpsClient
@@ -395,7 +395,7 @@ def _list_lines(preview: Rewind, row: UnkeptRow, folder: str) -> list[DiffLine]:
     if preview.error is not None and not preview.conflicts:
         return [DiffLine(" ", visible(preview.error.message), None)]
     lines: list[DiffLine] = []
-    for file in shown_files(preview.files):
+    for file in to_shown_files(preview.files):
         for cell in reverse_cells(file.cells):
             lines.append(DiffLine("@", cell_heading(cell), None))
             lines += _number_diff(cell.diff, None)

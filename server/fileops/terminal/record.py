@@ -64,12 +64,12 @@ from fileops.terminal.record_lines import (
     reverse_cells,
     reverse_diff,
     rewind_lines,
-    shown_path,
+    shorten_path,
     turn_line,
     unshown_lines,
     when,
 )
-from fileops.terminal.renames import ShownFile, shown_files
+from fileops.terminal.renames import ShownFile, to_shown_files
 from fileops_client.author import AuthorKind
 from fileops_client.errors import ResponseError
 from fileops_client.requests.files import uri_of
@@ -411,7 +411,7 @@ def _print_diff(options: argparse.Namespace, preview: Rewind | None, otherwise: 
     if is_cut:
         answer["truncated"] = True
     lines: list[Line] = []
-    for file in shown_files(files):
+    for file in to_shown_files(files):
         reverse = msgspec.structs.replace(file, diff=reverse_diff(file.diff), cells=reverse_cells(file.cells))
         lines += _changes_of(reverse, width_for_person())
     lines += unshown_lines(conflicts, os.getcwd())
@@ -690,7 +690,7 @@ def _ask(question: str) -> str:
 
 def _diffs(rewind: Rewind) -> list[Line]:
     width = width_for_person()
-    return [line for file in shown_files(rewind.files) for line in _changes_of(file, width)]
+    return [line for file in to_shown_files(rewind.files) for line in _changes_of(file, width)]
 
 
 def _changes_of(file: ShownFile, width: int | None) -> Iterator[Line]:
@@ -698,7 +698,7 @@ def _changes_of(file: ShownFile, width: int | None) -> Iterator[Line]:
     if not file.cells:
         yield from diff_lines(file.diff, os.getcwd(), width)
         return
-    yield [(shown_path(file.path, os.getcwd()), "name")]
+    yield [(shorten_path(file.path, os.getcwd()), "name")]
     yield from cell_lines(file.cells, os.getcwd(), width)
 
 

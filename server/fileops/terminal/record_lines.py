@@ -10,9 +10,9 @@ from fileops.core.presentation.phrases import format_count, lines_named
 from fileops.terminal.lines import cell_heading, visible
 from fileops.terminal.log_groups import Group, GroupedFile, group_files
 from fileops.terminal.page import COLUMN, Line, cells, plain
-from fileops.terminal.renames import shown_files
+from fileops.terminal.renames import to_shown_files
 from fileops.terminal.unkept_board import UnkeptRow, list_unkept_rows, name_cells
-from fileops.terminal.words import LinePart, changed_words, shorten
+from fileops.terminal.words import LinePart, divide_by_words, shorten
 from fileops_client.author import Author
 from fileops_client.rewind import Rewind
 from fileops_client.values import BlamedLines, CellUiExtra, RecordEntry, Review, RewindConflict, Turn, Unkept
@@ -40,14 +40,14 @@ _LEFT = {
 def entry_line(entry: RecordEntry, folder: str) -> Line:
     """`e-3c9d12ab  14:02:11  codex · python fix.py  M src/a.py  +3 -1`."""
     line: Line = [(short_id(entry.entry_id), "id"), (f"  {when(entry.time)}  ", "plain")]
-    line += [_author(entry.by), COLUMN, (f"{_LETTERS[entry.kind]} {shown_path(entry.path, folder)}", "plain")]
+    line += [_author(entry.by), COLUMN, (f"{_LETTERS[entry.kind]} {shorten_path(entry.path, folder)}", "plain")]
     if entry.content == "kept" and entry.kind != "mode":
         line += [*_size_columns(entry.added, entry.removed)]
     elif entry.content != "kept":
         line.append((f"  ({entry.content.replace('_', ' ')})", "faint"))
     line += _cells_of((entry,))
     if entry.moved_to is not None:
-        line.append((f"  to {shown_path(entry.moved_to, folder)}", "plain"))
+        line.append((f"  to {shorten_path(entry.moved_to, folder)}", "plain"))
     if entry.undoes or entry.rewind_id is not None:
         line.append((f" ({_describe_undoing(entry)})", "faint"))
     if entry.undone_by is not None:
@@ -96,9 +96,9 @@ def fold(lines: Sequence[Line], most: int | None, how: str) -> Iterator[Line]:
 
 
 def _file_line(file: GroupedFile, folder: str) -> Line:
-    name = shown_path(file.path, folder)
+    name = shorten_path(file.path, folder)
     if file.moved_from is not None and file.letter == "R":
-        name = f"{shown_path(file.moved_from, folder)} to {name}"
+        name = f"{shorten_path(file.moved_from, folder)} to {name}"
     line: Line = [(f"  {file.letter} {name}", "plain")]
     if file.without_content is not None:
         line.append((f"  ({file.without_content.replace('_', ' ')})", "faint"))
@@ -204,7 +204,7 @@ def change_lines(waiting: Sequence[Review], unkept: Unkept, folder: str, most: i
     if waiting:
         yield [("Waiting for you", "name"), (f": {format_count(len(waiting), 'edit')}", "plain")]
     for review in waiting:
-        names = ", ".join(shown_path(name, folder) for name in files_of(review))
+        names = ", ".join(shorten_path(name, folder) for name in files_of(review))
         yield plain(f"  {visible(review.review_id)}  {visible(review.session.label)}  {names}")
     if waiting:
         yield plain("To decide: fileops-server review, or review accept ID, review reject ID")
@@ -227,11 +227,11 @@ def change_lines(waiting: Sequence[Review], unkept: Unkept, folder: str, most: i
 def _unkept_line(row: UnkeptRow, label: str, folder: str) -> Line:
     """Args: label: of the agent whose turn it is."""
     if row.moved_from is not None:
-        return plain(f"  R {shown_path(row.moved_from, folder)} to {shown_path(row.path, folder)}")
+        return plain(f"  R {shorten_path(row.moved_from, folder)} to {shorten_path(row.path, folder)}")
     size = _size_columns(row.added, row.removed) if row.has_lines else [COLUMN, ("(whole file)", "faint")]
     notes = [row.cells] if row.cells else []
     by = "".join(f"  ({visible(note)})" for note in (*notes, *row.other_authors(label)))
-    return [(f"  {row.letter} {shown_path(row.path, folder)}", "plain"), *size, *([(by, "faint")] if by else [])]
+    return [(f"  {row.letter} {shorten_path(row.path, folder)}", "plain"), *size, *([(by, "faint")] if by else [])]
 
 
 def detail_lines(entry: RecordEntry, folder: str) -> Iterator[Line]:
@@ -239,7 +239,7 @@ def detail_lines(entry: RecordEntry, folder: str) -> Iterator[Line]:
     yield [("change ", "plain"), (entry.entry_id, "id")]
     yield [("Author:  ", "plain"), _author(entry.by), (f"  (evidence: {entry.evidence})", "faint")]
     yield plain(f"Time:    {time.strftime('%Y-%m-%d %H:%M:%S', time.localtime(entry.time))}")
-    yield plain(f"File:    {shown_path(entry.path, folder)}")
+    yield plain(f"File:    {shorten_path(entry.path, folder)}")
     for name, value in (("Turn", entry.turn_id), ("Command", entry.command_id), ("Undone by", entry.undone_by)):
         if value is not None:
             yield plain(f"{name + ':':<9}{value}")
@@ -263,7 +263,9 @@ def diff_lines(diff: str, folder: str, width: int | None) -> Iterator[Line]:
             word = next((word for word in _BEFORE_NAMES if line.startswith(word)), None)
             is_name = word is not None
             yield (
-                [(word + shown_path(_path_of(line[len(word) :]), folder), "name")] if is_name else plain(visible(line))
+                [(word + shorten_path(_path_of(line[len(word) :]), folder), "name")]
+                if is_name
+                else plain(visible(line))
             )
             continue
         yield [(visible(line), "hunk")]
@@ -288,7 +290,7 @@ def _with_words(body: Sequence[str], width: int) -> Iterator[Line]:
             at += 1
             continue
         old, new = body[at : at + n_old], body[at + n_old : at + n_old + n_new]
-        pairs = [changed_words(before[1:], after[1:]) for before, after in zip(old, new, strict=False)]
+        pairs = [divide_by_words(before[1:], after[1:]) for before, after in zip(old, new, strict=False)]
         for n, line in enumerate(old):
             yield _diff_line(line, pairs[n][0] if n < len(pairs) else (), width)
         for n, line in enumerate(new):
@@ -431,13 +433,13 @@ def rewind_lines(
     n_undone = n_changes or rewind.n_undone
     changes = "Parts of changes" if is_partial else format_count(n_undone, "change")
     verb = "would be" if rewind.dry_run else "was" if n_undone == 1 and not is_partial else "were"
-    in_files = shown_files(rewind.files)
+    in_files = to_shown_files(rewind.files)
     yield plain(f"{changes} in {format_count(len(in_files), 'file')} {verb} {done}.")
     files: list[Line] = []
     for file in in_files:
         outcome = "" if file.outcome == "modified" else f"  ({file.outcome})"
-        old = "" if file.moved_from is None else f"{shown_path(file.moved_from, folder)} to "
-        name, size = (f"  {old}{shown_path(file.path, folder)}", "plain"), _size_columns(file.added, file.removed)
+        old = "" if file.moved_from is None else f"{shorten_path(file.moved_from, folder)} to "
+        name, size = (f"  {old}{shorten_path(file.path, folder)}", "plain"), _size_columns(file.added, file.removed)
         files.append([name, *size, *([(outcome, "faint")] if outcome else [])])
     yield from fold(files, most, "")
     for conflict in rewind.conflicts:
@@ -458,10 +460,10 @@ def _conflict(conflict: RewindConflict, folder: str, verb: str = "left") -> str:
     by = f" ({', '.join(map(author_name, conflict.by))})" if conflict.by else ""
     n_left, why = format_count(len(conflict.entries), "change"), _LEFT.get(conflict.reason, conflict.reason)
     because = f": {visible(conflict.message)}" if conflict.message else f", because {why}"
-    return f"  {shown_path(conflict.file_path, folder)}{where}: {n_left} {verb}{because}{by}"
+    return f"  {shorten_path(conflict.file_path, folder)}{where}: {n_left} {verb}{because}{by}"
 
 
-def shown_path(path: str, folder: str) -> str:
+def shorten_path(path: str, folder: str) -> str:
     """The path relative to the folder, if it is inside."""
     relative = os.path.relpath(path, folder) if os.path.isabs(path) else path
     return visible(path if relative.startswith("..") else relative)

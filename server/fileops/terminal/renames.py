@@ -26,7 +26,7 @@ class ShownFile(Struct, frozen=True, kw_only=True):
     cells: Sequence[CellUiExtra] = ()
 
 
-def shown_files(files: Sequence[RewoundFile]) -> list[ShownFile]:
+def to_shown_files(files: Sequence[RewoundFile]) -> list[ShownFile]:
     """Return the files in their order, a renamed one under the name that it gets."""
     others = _other_names(files)
     gone = {file.file_path for file in others.values()}

@@ -16,7 +16,7 @@ from textual.strip import Strip
 from textual.widgets import Input, Static
 
 from fileops.terminal.lines import DiffLine
-from fileops.terminal.words import LinePart, changed_words
+from fileops.terminal.words import LinePart, divide_by_words
 
 
 class TextLines(ScrollView, can_focus=False):
@@ -54,7 +54,7 @@ class DiffLines(TextLines):
         """Args: at: the change under the cursor. dropped: changes that are crossed out."""
         rows: list[Text] = []
         revealed: int | None = None
-        words = _changed_words(lines)
+        words = _find_changed_words(lines)
         width = len(str(max((line.number or 0 for line in lines), default=0)))
         for n, line in enumerate(lines):
             is_at = at is not None and line.change_id == at
@@ -81,7 +81,7 @@ class DiffLines(TextLines):
 _STYLES: dict[str, str] = {"@": "cyan", " ": "", "-": "red", "+": "green"}
 
 
-def _changed_words(lines: Sequence[DiffLine]) -> dict[int, list[LinePart]]:
+def _find_changed_words(lines: Sequence[DiffLine]) -> dict[int, list[LinePart]]:
     """The runs of each removed line and of the added one in its place, by their places in the diff."""
     found: dict[int, list[LinePart]] = {}
     at = 0
@@ -91,7 +91,7 @@ def _changed_words(lines: Sequence[DiffLine]) -> dict[int, list[LinePart]]:
             n_old = sum(1 for _ in takewhile(lambda line: line.kind == "-", reversed(lines[:at])))
             for n in range(min(n_old, n_lines)):
                 old, new = at - n_old + n, at + n
-                found[old], found[new] = changed_words(lines[old].text, lines[new].text)
+                found[old], found[new] = divide_by_words(lines[old].text, lines[new].text)
         at += n_lines
     return found
 

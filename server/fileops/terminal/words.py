@@ -18,7 +18,7 @@ class LinePart(NamedTuple):
     is_changed: bool
 
 
-def changed_words(old: str, new: str) -> tuple[list[LinePart], list[LinePart]]:
+def divide_by_words(old: str, new: str) -> tuple[list[LinePart], list[LinePart]]:
     """Divide both lines into runs. Nothing is marked in lines that have little in common."""
     before, after = _WORD.findall(old), _WORD.findall(new)
     n_start = _n_equal(before, after)
