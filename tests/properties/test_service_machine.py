@@ -72,7 +72,7 @@ class ServiceMachine(RuleBasedStateMachine):
         fs = LocalFileSystem(state_folder=str(self.root.parent / "state"))
         events, clock = EventRecorder(), SystemClock()
         self.freshness = Freshness(
-            fs, events, clock, changed_paths=stat_scan.changed_paths, debounce_s=NEVER_S, sweep_s=NEVER_S
+            fs, events, clock, changed_paths=stat_scan.find_changed_paths, debounce_s=NEVER_S, sweep_s=NEVER_S
         )
         workspace = Workspace(fs=fs, freshness=self.freshness, history=History(), clock=clock, rules=rules_in(fs))
         client = ClientAdapters(asker=asker_of(Person()), events=events, on_closed=workspace.close)

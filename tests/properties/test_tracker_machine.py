@@ -51,7 +51,7 @@ class TrackerMachine(RuleBasedStateMachine):
             self.notices,
             WallClock(),
             mode=self.mode,
-            changed_paths=stat_scan.changed_paths,
+            changed_paths=stat_scan.find_changed_paths,
             debounce_s=NEVER_S,
             sweep_s=NEVER_S,
         )

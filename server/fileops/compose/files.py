@@ -55,7 +55,7 @@ def build_workspace(
     another filesystem are not watched, but checked by its `stat`. has_stamp_at_once: see Freshness. saved: the files
     without open documents. streams: changes in folders, shared with the recorder. recorder: see Workspace.
     """
-    changed_paths = stat_scan.changed_paths if is_on_disk else None
+    changed_paths = stat_scan.find_changed_paths if is_on_disk else None
     if remote is not None and changed_paths is not None:
         from fileops.fs.remote.router import scan_with_poll
         from fileops.watch.polling import Poller
@@ -125,10 +125,10 @@ def text_of(files: "FileSystem") -> "TextOf":
 
 def map_filesystems(filesystems: "Sequence[MappedFolder]", disk: "FileSystem") -> "RouterFileSystem":
     """Map remote filesystems into the disk. Raises: InvalidParams, if one of them is not supported."""
-    from fileops.fs.remote.mounts import Mount, mount_all, unsupported_reason
+    from fileops.fs.remote.mounts import Mount, find_unsupported_reason, mount_all
 
     for index, entry in enumerate(filesystems):
-        if (reason := unsupported_reason(entry.url)) is not None:
+        if (reason := find_unsupported_reason(entry.url)) is not None:
             raise InvalidParams(reason, f".initializationOptions.filesystems[{index}].url")
     mounts = [Mount(prefix=entry.prefix, url=entry.url, options=entry.options or {}) for entry in filesystems]
     return mount_all(disk, mounts)

@@ -104,11 +104,11 @@ def _as_listed(path: str, device: int) -> str:
         return path
     spelled_path = steps[0][0]
     for _, name in steps:
-        spelled_path = f"{spelled_path}/{_listed_name(spelled_path, name)}"
+        spelled_path = f"{spelled_path}/{_find_listed_name(spelled_path, name)}"
     return spelled_path
 
 
-def _listed_name(folder: str, name: str) -> str:
+def _find_listed_name(folder: str, name: str) -> str:
     try:
         with os.scandir(folder or "/") as entries:
             inodes = {entry.name: entry.inode() for entry in entries}

@@ -11,7 +11,7 @@ from fileops.model.internal_errors import WatchError
 Identity = tuple[int, int]  # device and inode
 
 
-def changed_paths(files: Iterable[tuple[str, Stamp | None]]) -> list[str]:
+def find_changed_paths(files: Iterable[tuple[str, Stamp | None]]) -> list[str]:
     """Return the canonical paths whose file no longer has that stamp (None: no file existed).
 
     It costs one lstat each. It misses changes below a directory that became a symlink, and a file that is not regular

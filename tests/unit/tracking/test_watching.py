@@ -32,7 +32,7 @@ class WatchWorld:
             self.notices,
             WallClock(),
             sweep_s=3600.0 if self.has_watcher else 0.05,
-            changed_paths=stat_scan.changed_paths,
+            changed_paths=stat_scan.find_changed_paths,
             open_watch=FolderStreams().watch if self.has_watcher else None,
         )
         self.a, self.b = (AgentSession(self.freshness, self.fs, name) for name in "ab")

@@ -18,7 +18,7 @@ from fileops.ports import DirectoryWatch
 from fileops.watch.factory import FolderStreams
 from fileops.watch.inotify import InotifyStreams, InotifyWatch, without_noise
 from fileops.watch.observer import ObserverStreams
-from fileops.watch.stat_scan import changed_paths
+from fileops.watch.stat_scan import find_changed_paths
 from support.abilities import needs_inotify
 from support.patience import PATIENCE_S
 
@@ -299,7 +299,7 @@ def test_moved_names_the_files_whose_stamps_have_changed(tmp_path: Path) -> None
     new.write_text("new", encoding="utf-8")
     folder.mkdir()
     missing = [(str(path), None) for path in (new, folder, tmp_path / "missing")]
-    assert changed_paths([*files, *missing]) == [str(written), str(gone), str(new)]
+    assert find_changed_paths([*files, *missing]) == [str(written), str(gone), str(new)]
 
 
 # --- our own commits --------------------------------------------------------------------------------------------

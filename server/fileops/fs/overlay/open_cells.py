@@ -37,7 +37,7 @@ def text_of(cells: Sequence[OpenCell]) -> TextDocument:
     return TextDocument(cells_text((cell.cell_type, cell.text.text) for cell in cells))
 
 
-def shown_cells(cells: Sequence[OpenCell], uris_in_file: Sequence[str]) -> list[ShownCell]:
+def to_shown_cells(cells: Sequence[OpenCell], uris_in_file: Sequence[str]) -> list[ShownCell]:
     """Return the cells as the file is compared with them. uris_in_file: of the cells that the file has, in order."""
     places = {uri: place for place, uri in enumerate(uris_in_file)}
     return [

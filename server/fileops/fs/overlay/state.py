@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from fileops.core import text as texts
 from fileops.core.notebook.editor_cells import WITHOUT_CELLS, cells_text_of, with_cells
-from fileops.fs.overlay.open_cells import OpenCell, UnfitChange, shown_cells
+from fileops.fs.overlay.open_cells import OpenCell, UnfitChange, to_shown_cells
 from fileops.fs.overlay.open_cells import after_changes as cells_after_changes
 from fileops.fs.overlay.text_document import TextDocument, encode_document
 from fileops.fs.overlay.typed_text import Change, is_certain
@@ -240,7 +240,7 @@ def content_of(document: OpenDocument, disk: DiskFacts) -> bytes:
     if document.cells is None:
         return encode_document(document.text.text, disk.format)
     is_synced = document.synced is not None and text_digest(document.synced) == disk.digest
-    shown = shown_cells(document.cells, document.synced_cells if is_synced else ())
+    shown = to_shown_cells(document.cells, document.synced_cells if is_synced else ())
     return with_cells(WITHOUT_CELLS if disk.digest is None or disk.notebook is None else disk.notebook, shown)
 
 

@@ -24,7 +24,7 @@ class Mount:
     options: Mapping[str, object] = field(repr=False, default_factory=dict[str, object])
 
 
-def unsupported_reason(url: str) -> str | None:
+def find_unsupported_reason(url: str) -> str | None:
     """Return why this URL cannot be used, without loading its filesystem; None if no reason is found."""
     is_ssh = _protocol(url) in SSH_PROTOCOLS
     package = "asyncssh" if is_ssh else "fsspec"

@@ -97,7 +97,7 @@ def scan_with_poll(
 ) -> Callable[[Files], list[str]]:
     """Return a scan for changed files that checks files on the disk now and leaves remote ones to the poller."""
 
-    def changed_paths(files: Files) -> list[str]:
+    def find_changed_paths(files: Files) -> list[str]:
         local, remote = list[tuple[str, Stamp | None]](), list[tuple[str, Stamp | None]]()
         for file in files:
             (remote if is_remote(file[0]) else local).append(file)
@@ -105,4 +105,4 @@ def scan_with_poll(
             poll(remote)
         return scan_disk(local)
 
-    return changed_paths
+    return find_changed_paths
