@@ -82,7 +82,7 @@ async def list_tools(service: "FileOps", params: wire.ToolsParams) -> wire.Tools
     )
 
 
-async def tracked(service: "FileOps", params: wire.SessionParams) -> wire.TrackedResult:
+async def list_tracked(service: "FileOps", params: wire.SessionParams) -> wire.TrackedResult:
     return wire.TrackedResult(files=await service.list_tracked(service.names.resolve(params.session_id)))
 
 
@@ -166,7 +166,7 @@ REQUESTS: tuple[Request[Any], ...] = (
     Request("fileops/applyChanges", ApplyChangesParams, with_additions(tools.apply_changes), details="ChangesDetails"),
     Request("fileops/applyPatch", ApplyPatchParams, with_additions(tools.apply_patch), details="ChangesDetails"),
     Request("fileops/tools", wire.ToolsParams, list_tools),
-    Request("fileops/tracked", wire.SessionParams, tracked),
+    Request("fileops/tracked", wire.SessionParams, list_tracked),
     Request("fileops/closeSession", wire.CloseSessionParams, close_session),
     Request("fileops/approvalMode", wire.SessionParams, approval_mode),
     Request("fileops/setApprovalMode", wire.SetApprovalModeParams, set_approval_mode, is_persons=always),

@@ -10,7 +10,7 @@ from fileops.core.presentation.render import View
 from fileops.core.presentation.render import render as draw
 from fileops.core.presentation.titles import Description
 from fileops.model.errors import NotebookInvalid
-from fileops.service.review.cells import compared_texts
+from fileops.service.review.cells import compare_texts
 from fileops.wire import views as wire
 from fileops.wire.details import NotCells
 from fileops.wire.notebooks import cell_ui_extras
@@ -46,7 +46,7 @@ async def cell_texts(service: "FileOps", params: wire.CellTextsParams) -> wire.C
 
 def _cell_texts(params: wire.CellTextsParams) -> wire.CellTextsResult:
     try:
-        before, after, changes = compared_texts(params.before, params.after)
+        before, after, changes = compare_texts(params.before, params.after)
     except NotebookInvalid as fault:
         why = NotCells(fault=fault.fault, reason=fault.reason, line=fault.line)
         return wire.CellTextsResult(before="", after="", cells=[], not_cells=why)

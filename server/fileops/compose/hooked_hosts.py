@@ -21,7 +21,7 @@ from fileops.concurrency.delivery import when_delivered
 from fileops.fs.spelling import real_path
 from fileops.model.diagnostics import LanguageServerSetting
 from fileops.model.sessions import SessionName
-from fileops.service.companion.answers import NOTHING, bound
+from fileops.service.companion.answers import NOTHING, fit_into_answer
 from fileops.service.companion.companion import Answered
 from fileops.service.companion.report import CompanionReport, ReadCall
 from fileops.service.hub.names import shorten
@@ -207,7 +207,7 @@ def _mark_delivered(
     for proof in answered.read_proofs:
         when_delivered(partial(connection.service.count_read, proof))
     answer = answered.answer
-    answer = replace(answer, contexts=bound((*answer.contexts, *notices)))
+    answer = replace(answer, contexts=fit_into_answer((*answer.contexts, *notices)))
     return cast("Mapping[str, object]", msgspec.to_builtins(answer))
 
 

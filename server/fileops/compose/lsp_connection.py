@@ -201,12 +201,12 @@ class LspConnection(ClientConnection):
         editor = LspEditor(client, asyncio.get_running_loop())
         documents = shared.files.connect(editor, lambda: client.position_encoding, self._name)
 
-        def opened() -> None:
+        def update_reviews() -> None:
             self._state.reviews.update(self._name)
 
-        texts = DocumentSync(documents, opened)
+        texts = DocumentSync(documents, update_reviews)
         texts.register(context.server)
-        NotebookSync(documents, on_opened=opened, on_change=texts.classify_soon).register(context.server)
+        NotebookSync(documents, on_opened=update_reviews, on_change=texts.classify_soon).register(context.server)
         view = ReviewingClient(client, context.settings, adapters.names, None if own is None else own.approver)
         if (hub := self._state.hub) is not None:
             self._concern_agents(hub, context, shared, view)

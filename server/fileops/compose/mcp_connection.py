@@ -92,7 +92,7 @@ class McpConnection(ClientConnection):
         given = {"session": session, "roots": of.roots, **of.options}
         self._options = options = mcp_options(given)
 
-        def unnamed_session(host: str) -> str:
+        def name_session(host: str) -> str:
             return f"{host}-1" if hub is None else hub.session_base(host, self._name)
 
         environ = {"HOME": os.environ.get("HOME", "")}
@@ -105,7 +105,7 @@ class McpConnection(ClientConnection):
             environ,
             lambda: self._state.recover(server.service.folders),
             of.cwd,
-            unnamed_session,
+            name_session,
             notice,
         )
         return StreamSession(

@@ -618,10 +618,10 @@ def _is_same_change(one: Plan, other: Plan) -> bool:
         return [(cell.kind, cell.cell_id, cell.old, cell.new) for cell in one.cells] == [
             (cell.kind, cell.cell_id, cell.old, cell.new) for cell in other.cells
         ]
-    return _changed_lines(one) == _changed_lines(other)
+    return _list_changed_lines(one) == _list_changed_lines(other)
 
 
-def _changed_lines(plan: Plan) -> list[tuple[Literal[" ", "-", "+"], str]]:
+def _list_changed_lines(plan: Plan) -> list[tuple[Literal[" ", "-", "+"], str]]:
     """Return the lines that the plan removes and adds, without their line numbers."""
     return [(line.kind, line.text) for hunk in plan.change.hunks for line in hunk.lines if line.kind != " "]
 

@@ -124,9 +124,11 @@ def question_about_set(questions: Sequence[ApprovalRequest], texts: tuple[str, s
 
 def texts_of(plan: Plan, proposed: bytes) -> EditTexts:
     """Return the whole text before and after the plan, as a user or a client sees it."""
-    return EditTexts(original=_shown_text(plan.snapshot.data, plan.format), proposed=_shown_text(proposed, plan.format))
+    return EditTexts(
+        original=_to_shown_text(plan.snapshot.data, plan.format), proposed=_to_shown_text(proposed, plan.format)
+    )
 
 
-def _shown_text(data: bytes, fmt: TextFormat) -> str | None:
+def _to_shown_text(data: bytes, fmt: TextFormat) -> str | None:
     """Return the text for a question or a result; None if it is too long."""
     return text.decode(data, fmt) if len(data) <= MAX_SHOWN_BYTES else None

@@ -481,7 +481,9 @@ class ClientHistory:
         store = await self._workspace.record()
         if store is None:
             raise NotRecorded
-        places = UnkeptPlaces(store, self._workspace.fs, self._client.version_of, self._places, self._committed_files())
+        places = UnkeptPlaces(
+            store, self._workspace.fs, self._client.version_of, self._places, self._open_committed_files()
+        )
 
         def work_when_settled() -> T:
             if not is_settled:
@@ -490,7 +492,7 @@ class ClientHistory:
 
         return await self._workers.run_apart(CancelToken(), work_when_settled)
 
-    def _committed_files(self) -> "CommittedFiles | None":
+    def _open_committed_files(self) -> "CommittedFiles | None":
         from fileops.service.rewind.committed import CommittedFiles
 
         recorder = self._workspace.recorder
@@ -535,7 +537,7 @@ class ClientHistory:
             settle=workspace.settle_record,
             deciding=workspace.deciding,
             person=self._client.person,
-            committed=self._committed_files(),
+            committed=self._open_committed_files(),
         )
 
     def _may_rewind(self, store: "RecordStore", entry: Entry) -> bool:

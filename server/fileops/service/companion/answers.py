@@ -64,14 +64,14 @@ def join(answers: list[Answer]) -> Answer:
     return Answer(
         decision=None if deciding is None else deciding.decision,
         reason="" if deciding is None else deciding.reason,
-        contexts=bound(text for each in answers for text in each.contexts),
+        contexts=fit_into_answer(text for each in answers for text in each.contexts),
         shown=next((each.shown for each in answers if each.shown is not None), None),
         person="\n".join(each.person for each in answers if each.person),
         corrected=next((each.corrected for each in answers if each.corrected is not None), None),
     )
 
 
-def bound(texts: Iterable[str]) -> tuple[str, ...]:
+def fit_into_answer(texts: Iterable[str]) -> tuple[str, ...]:
     """Return the first of these texts, as many as fit into one answer, but at least one."""
     found: list[str] = []
     n_left = MAX_CHARS

@@ -25,9 +25,9 @@ from fileops.model.requests import EditRequest
 from fileops.model.sessions import SessionName
 from fileops.record.announced import AnnouncedWrite
 from fileops.service.commit import did_edit
-from fileops.service.companion.answers import NOTHING, Answer, bound, join, refusal
+from fileops.service.companion.answers import NOTHING, Answer, fit_into_answer, join, refusal
 from fileops.service.companion.edits import Checked, EditGuard
-from fileops.service.companion.files import HostFiles, proof_of, shown_text
+from fileops.service.companion.files import HostFiles, proof_of, to_shown_text
 from fileops.service.companion.made import carry_to, find_step_of_host
 from fileops.service.companion.reads import ReadsAhead, after_read, before_read, tell_of_unsaved
 from fileops.service.companion.report import (
@@ -160,7 +160,7 @@ class Companion:
         assert isinstance(edit, EditRequest) and both is not None and both.editor is not None
         path, editor = edit.file_path, both.editor
         if plan is None or n_files > 1 or not self._carries_out(plan.snapshot, mode):
-            shown = texts.number_whole(shown_text(both.present) or "") or "(too long to show: read the file)"
+            shown = texts.number_whole(to_shown_text(both.present) or "") or "(too long to show: read the file)"
             return Answered(answer=refusal(texts.unsaved_refusal(path, editor, shown, self._tool_prefix())))
         self._know(path, plan.snapshot)
         result = await self._service.edit(edit)
@@ -252,7 +252,7 @@ class Companion:
         """Show, once in a turn, the unsaved text of files that a shell command has named. R-COMP-12."""
         look = partial(tell_of_unsaved, self._files, file_paths, self._tool_prefix())
         found = await self._service.run_on_disk(look)
-        new = bound(text for text in found if text not in self._told)
+        new = fit_into_answer(text for text in found if text not in self._told)
         self._told.update(new)
         return new
 
@@ -412,7 +412,7 @@ class Companion:
                 helps, proof = await self._service.run_on_disk(look)
                 found += helps
                 proofs += [] if proof is None else [proof]
-        return Answered(answer=Answer(contexts=bound(found)), read_proofs=tuple(proofs))
+        return Answered(answer=Answer(contexts=fit_into_answer(found)), read_proofs=tuple(proofs))
 
 
 def _join(answered: Sequence[Answered]) -> Answered:

@@ -25,7 +25,7 @@ from fileops.model.sessions import SessionName
 from fileops.model.suggestions import Suggestions
 from fileops.service.companion import rewrites
 from fileops.service.companion.answers import CorrectedText
-from fileops.service.companion.files import BothTexts, HostFiles, proof_of, shown_text
+from fileops.service.companion.files import BothTexts, HostFiles, proof_of, to_shown_text
 from fileops.service.companion.report import CellWrite, HostEdit, Removal
 from fileops.service.companion.rewrites import Rewritten
 from fileops.service.edit import EditOperation
@@ -131,7 +131,7 @@ class EditGuard(Struct, frozen=True, kw_only=True):
             cells = error.cells_since_read
             shown = error.diff_since_read if cells is None else compared_cells_text(cells.compared, path)
             what = texts.changed_text(path, error.changed_by, shown)
-        content = shown_text(present)
+        content = to_shown_text(present)
         whole = None if content is None or read_proof is not None else texts.number_whole(content)
         if whole is not None:
             helps = [texts.whole_text(whole)]
@@ -197,7 +197,7 @@ class EditGuard(Struct, frozen=True, kw_only=True):
             by = self.freshness.find_changer(self.session_id, present)
             return Checked(outcome="refused", edit=edit, refusal=texts.deletion_text(path, by))
         if both.editor is not None:
-            shown = texts.number_whole(shown_text(present) or "") or texts.READ_AGAIN
+            shown = texts.number_whole(to_shown_text(present) or "") or texts.READ_AGAIN
             return Checked(outcome="refused", edit=edit, refusal=texts.unsaved_refusal(path, both.editor, shown, None))
         return Checked(outcome="passed", edit=edit, both=both)
 

@@ -35,7 +35,7 @@ class HostFiles(Struct, frozen=True, kw_only=True):
         """Raises: FileOpsError, PathMoved."""
         canonical = self.fs.resolve(path)
         present, saved = self.fs.read(canonical), self.saved.read(canonical)
-        if not present.exists or present.source != "buffer" or shown_text(present) == shown_text(saved):
+        if not present.exists or present.source != "buffer" or to_shown_text(present) == to_shown_text(saved):
             return BothTexts(present=present, saved=saved)
         return BothTexts(present=present, saved=saved, editor=self.editor_at(canonical) or "an editor")
 
@@ -47,7 +47,7 @@ class HostFiles(Struct, frozen=True, kw_only=True):
             return None
 
 
-def shown_text(snapshot: Snapshot) -> str | None:
+def to_shown_text(snapshot: Snapshot) -> str | None:
     """Return the text as hosts show it, with line feeds and without a BOM; None if it is binary."""
     return text_of(snapshot.data) if snapshot.exists else ""
 

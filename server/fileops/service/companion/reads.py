@@ -12,7 +12,7 @@ from fileops.model.internal_errors import PathMoved
 from fileops.model.sessions import SessionName
 from fileops.model.settings import OutputTexts
 from fileops.service.companion.answers import NOTHING, Answer, ShownText, refusal
-from fileops.service.companion.files import BothTexts, HostFiles, proof_of, shown_text
+from fileops.service.companion.files import BothTexts, HostFiles, proof_of, to_shown_text
 from fileops.service.companion.report import ReadCall
 
 MAX_READS = 100  # between their two hooks
@@ -64,7 +64,7 @@ def after_read(
         both = files.look(call.path)
     except (FileOpsError, PathMoved):
         return NOTHING, None
-    present, saved = shown_text(both.present), shown_text(both.saved)
+    present, saved = to_shown_text(both.present), to_shown_text(both.saved)
     if both.editor is None and call.shown is None and both.saved.digest != digest_before:
         return NOTHING, None  # what was shown may be another content
     if present is None or saved is None:  # an image or a PDF: by its digest only
@@ -89,7 +89,7 @@ def tell_of_unsaved(files: HostFiles, paths: Sequence[str], tool_prefix: str | N
             both = files.look(path)
         except (FileOpsError, PathMoved):
             continue
-        present, saved = shown_text(both.present), shown_text(both.saved)
+        present, saved = to_shown_text(both.present), to_shown_text(both.saved)
         if both.editor is not None and present is not None and saved is not None:
             found.append(unsaved_text(path, both.editor, saved, present, tool_prefix))
     return found

@@ -38,7 +38,7 @@ def correct(request: EditRequest, plan: Plan) -> Rewritten | None:
         return None
     (splice,) = plan.splices
     texts = _texts(plan, splice.start, splice.end)
-    return None if texts is None else _rewritten(request, plan, texts)
+    return None if texts is None else _rewrite(request, plan, texts)
 
 
 def format_changes(request: EditRequest, plan: Plan, formatter: Formatter, limits: Limits) -> Rewritten | None:
@@ -59,10 +59,10 @@ def format_changes(request: EditRequest, plan: Plan, formatter: Formatter, limit
     if texts is None:
         return None
     note = formatted_text(made.processed_by, made.change.unified)
-    return _rewritten(request, made, texts, note)
+    return _rewrite(request, made, texts, note)
 
 
-def _rewritten(request: EditRequest, plan: Plan, texts: CorrectedText, note: str = "") -> Rewritten:
+def _rewrite(request: EditRequest, plan: Plan, texts: CorrectedText, note: str = "") -> Rewritten:
     if texts.content is not None:
         request = replace(request, content=texts.content)
     else:

@@ -128,9 +128,9 @@ class AgentRouting:
         is_approved = path is not None and decided.is_approved_in(path)
         if not editors:  # then the agent's host asks, so what its user said counts
             is_approved = is_approved or decided.is_approved_by_own_user
-        return decided.in_place_of(self._undecided_mode(path, editors), is_approved=is_approved)
+        return decided.in_place_of(self._find_undecided_mode(path, editors), is_approved=is_approved)
 
-    def _undecided_mode(self, path: str | None, editors: tuple[AskedEditor, ...]) -> ApprovalMode:
+    def _find_undecided_mode(self, path: str | None, editors: tuple[AskedEditor, ...]) -> ApprovalMode:
         """Return the mode if nothing was decided about the session itself."""
         mode = UNDECIDED_MODE[self._approve]
         chosen = None if path is None else self._editors.switch.at(path)

@@ -14,12 +14,12 @@ from fileops.model.review import CellsView, ReviewPart
 _N_VIEWS = 16  # the same reviews are listed again and again
 
 
-def compared_texts(before: str, after: str) -> tuple[str, str, tuple[CellChange, ...]]:
+def compare_texts(before: str, after: str) -> tuple[str, str, tuple[CellChange, ...]]:
     """Return the texts of two contents, and the cells that differ. An empty content is a notebook that is not there.
 
     Raises: NotebookInvalid.
     """
-    old, new = (_parsed(content or WITHOUT_CELLS.decode()) for content in (before, after))
+    old, new = (_parse(content or WITHOUT_CELLS.decode()) for content in (before, after))
     return *texts_of(old, new), changes_between(old, new)
 
 
@@ -32,7 +32,7 @@ def view_by_cells(asked: ApprovalRequest) -> CellsView | None:
 
 @lru_cache(_N_VIEWS)
 def _view(original: str, proposed: str, changes: tuple[ReviewPart, ...]) -> CellsView | None:
-    return view_of(_parsed(original), _parsed(proposed), changes)
+    return view_of(_parse(original), _parse(proposed), changes)
 
 
 def previous_text_by_cells(asked: ApprovalRequest) -> str | None:
@@ -40,7 +40,7 @@ def previous_text_by_cells(asked: ApprovalRequest) -> str | None:
     if asked.previous is None or asked.previous.text is None:
         return None
     try:
-        return text_like(_parsed(asked.previous.text), _shown(asked))
+        return text_like(_parse(asked.previous.text), _parse_both(asked))
     except NotebookInvalid:
         return None
 
@@ -49,14 +49,14 @@ def text_of_notebook(asked: ApprovalRequest, text: str) -> str:
     """Return a person's text as JSON, if it is a text of the cells. Raises: NotTheCells."""
     if view_by_cells(asked) is None or text.lstrip("\ufeff \t\r\n").startswith("{"):
         return text
-    shown = _shown(asked)
+    shown = _parse_both(asked)
     return with_text(shown, shown[1], text).decode("utf-8", "surrogatepass")
 
 
-def _shown(asked: ApprovalRequest) -> tuple[Notebook, Notebook]:
-    return _parsed(asked.original_text or ""), _parsed(asked.proposed_text or "")
+def _parse_both(asked: ApprovalRequest) -> tuple[Notebook, Notebook]:
+    return _parse(asked.original_text or ""), _parse(asked.proposed_text or "")
 
 
-def _parsed(text: str) -> Notebook:
+def _parse(text: str) -> Notebook:
     """Raises: NotebookInvalid."""
     return parse(text.encode("utf-8", "surrogatepass"))
