@@ -7,18 +7,18 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import accumulate
 
-from fileops.core.diff.lines import changed_ranges
+from fileops.core.diff.lines import find_changed_ranges
 
 LineRange = tuple[int, int]
 Replacement = tuple[int, int, str]  # start, end, and the new text between them
 
 
-def changed_lines(before: str | None, after: str) -> list[LineRange]:
+def find_changed_lines(before: str | None, after: str) -> list[LineRange]:
     """Return the ranges of lines of `after` that are not in `before`. before: None for a new file."""
     lines = after.split("\n")
     if before is None:
         return [(0, len(lines))]
-    return [(start, stop) for _, _, start, stop in changed_ranges(before.split("\n"), lines) if start < stop]
+    return [(start, stop) for _, _, start, stop in find_changed_ranges(before.split("\n"), lines) if start < stop]
 
 
 def apply_changes(text: str, ranges: Sequence[LineRange], made: Sequence[Sequence[Replacement]]) -> str:
@@ -61,7 +61,7 @@ def _find_changes(
             parts += text[at:start], new_text
             at = end
         new = "".join([*parts, text[at : starts[last - 1] + len(lines[last - 1])]]).split("\n")
-        for old_start, old_stop, new_start, new_stop in changed_ranges(lines[first:last], new):
+        for old_start, old_stop, new_start, new_stop in find_changed_ranges(lines[first:last], new):
             changed.append((first + old_start, first + old_stop, new[new_start:new_stop]))
     return changed
 

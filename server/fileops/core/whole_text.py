@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 from fileops.core import text
 from fileops.core.diff.contents import Line, line_spans
-from fileops.core.diff.lines import changed_ranges
+from fileops.core.diff.lines import find_changed_ranges
 from fileops.core.text import n_shared, newline_of, return_of
 from fileops.model.edits import Splice
 from fileops.model.files import Encoding, Text, TextFormat
@@ -42,7 +42,7 @@ def splices_to_text(content: Text, new_text: str) -> tuple[Splice, ...]:
     pieces: list[str] = re.split(r"(\r?\n)", new_text)
     new_texts, new_ends = pieces[::2], pieces[1::2]
     result: list[Splice] = []
-    for i, i_stop, j, j_stop in changed_ranges(old_texts, new_texts):
+    for i, i_stop, j, j_stop in find_changed_ranges(old_texts, new_texts):
         before = _pieces(data, old, i, i_stop)
         ends = _line_ends(data, old, new_ends, fmt, i, i_stop, j, j_stop)
         contents = [
@@ -172,7 +172,7 @@ def _encode(line: str, data: bytes, replaced: Sequence[Line], fmt: TextFormat) -
         best, head, tail = b"", 0, 0
         for old in replaced:
             raw = data[old.start : old.end]
-            n_head, n_tail = _shared_ends(_characters(raw, fmt), line)
+            n_head, n_tail = _count_shared_ends(_characters(raw, fmt), line)
             if n_head + n_tail > head + tail:
                 best, head, tail = raw, n_head, n_tail
         if head + tail:
@@ -186,7 +186,7 @@ def _encode(line: str, data: bytes, replaced: Sequence[Line], fmt: TextFormat) -
     return text.encode(line, fmt)
 
 
-def _shared_ends(characters: Sequence[tuple[str, bytes]], line: str) -> tuple[int, int]:
+def _count_shared_ends(characters: Sequence[tuple[str, bytes]], line: str) -> tuple[int, int]:
     shorter = min(len(characters), len(line))
     head = 0
     while head < shorter and characters[head][0] == line[head]:

@@ -33,8 +33,8 @@ def unpack(packed: bytes) -> bytes:
 
 def pack_delta(content: bytes, base: bytes) -> bytes:
     """Pack the difference of `content` from `base`."""
-    n_start = _shared_start(content, base)
-    n_end = _shared_start(content[n_start:][::-1], base[n_start:][::-1])
+    n_start = _count_shared_start(content, base)
+    n_end = _count_shared_start(content[n_start:][::-1], base[n_start:][::-1])
     dictionary = base[n_start : len(base) - n_end][-_WINDOW_BYTES:]
     deflate = zlib.compressobj(_LEVEL, zlib.DEFLATED, _RAW, zdict=dictionary)
     middle = content[n_start : len(content) - n_end]
@@ -53,7 +53,7 @@ def unpack_delta(packed: bytes, base: bytes) -> bytes:
     return base[:n_start] + middle + base[len(base) - n_end :]
 
 
-def _shared_start(one: bytes, other: bytes) -> int:
+def _count_shared_start(one: bytes, other: bytes) -> int:
     """Return how many bytes the two share at the start. Bisection compares in C what a loop would compare in Python."""
     n_same, n_max = 0, min(len(one), len(other))
     while n_same < n_max:

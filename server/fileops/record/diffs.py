@@ -4,7 +4,7 @@ from collections import Counter
 
 from fileops.core import text
 from fileops.core.diff.contents import common_lines, splices_between
-from fileops.core.diff.unified import change_of, unified_diff
+from fileops.core.diff.unified import change_of, format_unified_diff
 from fileops.model.edits import Splice
 from fileops.model.files import TextFormat
 from fileops.model.record import Contents, Entry
@@ -33,7 +33,7 @@ def diff_of(entry: Entry, contents: Contents) -> str:
         with_snippet=False,
     )
     if entry.after is None:
-        return unified_diff(change.hunks, file_path=entry.path, removes=True)
+        return format_unified_diff(change.hunks, file_path=entry.path, removes=True)
     return change.unified
 
 

@@ -367,7 +367,7 @@ class FolderRecording:
             return path, found
         return None
 
-    def rewritten_index(self) -> git.Index | None:
+    def read_rewritten_index(self) -> git.Index | None:
         """Read git's index if it has been written since. None if not, or if it cannot be read now."""
         if self.repository is None:
             return None

@@ -332,9 +332,9 @@ class Recorder:
 
         A change before that is recorded without the content before it, and with an unsure author.
         """
-        return await self._watched.wait(roots, self._awaited)
+        return await self._watched.wait(roots, self._find_awaited_roots)
 
-    def _awaited(self) -> Collection[str] | None:
+    def _find_awaited_roots(self) -> Collection[str] | None:
         return None if self._is_closed else self._clients.roots - self._faults.roots
 
     def is_watched(self, path: str) -> bool:
@@ -976,7 +976,7 @@ class Recorder:
                     self._record_nested(folder, top)
 
     def _look_at_index(self, folder: Folder) -> None:
-        index = self._disks.ask(folder.root, folder.rewritten_index)
+        index = self._disks.ask(folder.root, folder.read_rewritten_index)
         if index is None:
             return
         self._read_events()
@@ -1273,11 +1273,11 @@ class Recorder:
 
     def _names_of(self, folder: Folder, path: str, found: ReadFile) -> tuple[str, ...]:
         """Return the recorded names of a file with hard links, this one first: a write under one changes them all."""
-        others = [name for name, _ in self._known_names(folder).get(found.inode, ()) if name != path]
+        others = [name for name, _ in self._find_known_names(folder).get(found.inode, ()) if name != path]
         present = self._disks.ask(folder.root, lambda: [name for name in others if inode_at(name) == found.inode])
         return (path, *present)
 
-    def _known_names(self, folder: Folder) -> dict[int, list[tuple[str, Known]]]:
+    def _find_known_names(self, folder: Folder) -> dict[int, list[tuple[str, Known]]]:
         """Return the names of each inode, as they were known before these files were observed."""
         names = self._names.get(folder.root)
         if names is None:
@@ -1295,7 +1295,8 @@ class Recorder:
         if before.inode == found.inode or is_just_written:
             return False
         return any(
-            name != path and has_stamp(known, found) for name, known in self._known_names(folder).get(found.inode, ())
+            name != path and has_stamp(known, found)
+            for name, known in self._find_known_names(folder).get(found.inode, ())
         )
 
     def _find_old_name(
@@ -1307,7 +1308,7 @@ class Recorder:
         """
         if touch.gap != "away" or found is None or data is None:
             return None
-        for name, known in self._known_names(folder).get(found.inode, ()):
+        for name, known in self._find_known_names(folder).get(found.inode, ()):
             if name == path or known.digest is None or has_stamp(known, found):
                 continue
             content = self.store.content(known.digest)

@@ -590,7 +590,7 @@ class RecordStore:
         for n in range(0, len(ids), _ENTRIES_AT_ONCE):
             some = ids[n : n + _ENTRIES_AT_ONCE]
             sql = f"SELECT {_COLUMNS} FROM entry WHERE entry_id IN ({', '.join('?' * len(some))})"
-            found = {entry.entry_id: (seq, entry) for seq, entry in self._read(_placed_entry_of, sql, *some)}
+            found = {entry.entry_id: (seq, entry) for seq, entry in self._read(_to_placed_entry, sql, *some)}
             yield from (found[entry_id] for entry_id in some if entry_id in found)
 
     def _conditions(self, query: LogQuery, *, is_file: bool) -> tuple[str, list[object]]:
@@ -1208,7 +1208,7 @@ def _pack_body(entry: Entry) -> bytes:
     return _pack(replace(entry, path="", moved_from=None, moved_to=None))
 
 
-def _placed_entry_of(row: tuple[Any, ...]) -> tuple[float, Entry]:
+def _to_placed_entry(row: tuple[Any, ...]) -> tuple[float, Entry]:
     return row[0], _entry_of(row)
 
 

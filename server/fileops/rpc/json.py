@@ -59,7 +59,7 @@ def _loads_slowly(data: bytes) -> object:
         n_out_of_range += 1
         return OUT_OF_RANGE
 
-    def bound_int(text: str) -> object:
+    def parse_bounded_int(text: str) -> object:
         nonlocal n_out_of_range
         if len(text) <= MAX_DIGITS:
             return int(text)
@@ -68,7 +68,7 @@ def _loads_slowly(data: bytes) -> object:
 
     try:
         value = json.loads(
-            data.decode("utf-8"), parse_constant=_refuse_constant, parse_float=finite, parse_int=bound_int
+            data.decode("utf-8"), parse_constant=_refuse_constant, parse_float=finite, parse_int=parse_bounded_int
         )
     except RecursionError:
         raise NotJson("nested too deeply") from None

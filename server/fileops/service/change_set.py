@@ -17,7 +17,7 @@ from fileops.concurrency.cancellation import CancelToken
 from fileops.core import splices as splicing
 from fileops.core import text
 from fileops.core.decision import apply_decision, decision_about, reason_of
-from fileops.core.diff.unified import change_of, unified_diff
+from fileops.core.diff.unified import change_of, format_unified_diff
 from fileops.core.merge.relevance import foreign_ranges
 from fileops.core.patch.hunks import plan_hunks
 from fileops.core.presentation import outputs
@@ -343,7 +343,7 @@ class SetPlanner(Struct, frozen=True, kw_only=True):
             operation="delete",
             limits=self.editor.settings.limits,
         )
-        unified = unified_diff(change.hunks, file_path=file_path, removes=True)
+        unified = format_unified_diff(change.hunks, file_path=file_path, removes=True)
         return replace(plan, splices=whole, change=replace(change, unified=unified))
 
     def _require_no_other_text(self, snapshot: Snapshot, change: DeleteFile, token: CancelToken) -> None:

@@ -5,7 +5,7 @@ from concurrent.futures import Future
 
 from fileops.concurrency import shares
 from fileops.core.diagnostics.places import places_of
-from fileops.core.formatting import LineRange, apply_changes, changed_lines
+from fileops.core.formatting import LineRange, apply_changes, find_changed_lines
 from fileops.model.diagnostics import Formatted, LanguageServerSetting
 from fileops.model.errors import ProcessingFailed
 from fileops.service.diagnosis import Diagnosis
@@ -51,7 +51,7 @@ class Formatting:
 
     def process(self, _file_path: str, before: str | None, after: str) -> str:
         """Return the text with its changed lines formatted."""
-        ranges = changed_lines(before, after)
+        ranges = find_changed_lines(before, after)
         if not ranges:
             return after
         if "\r" in after:  # LSP counts a carriage return as a line end

@@ -6,7 +6,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fileops.core import splices as splicing
-from fileops.core.diff.unified import change_of, unified_diff
+from fileops.core.diff.unified import change_of, format_unified_diff
 from fileops.core.merge.undo import Undone
 from fileops.core.notebook.cell_changes import changes_of_contents
 from fileops.core.text import detect_format
@@ -134,7 +134,7 @@ def plan_restoration(snapshot: Snapshot, undone: Undone, *, file_path: str, limi
         limits=limits,
     )
     if removes:
-        change = replace(change, unified=unified_diff(change.hunks, file_path=file_path, removes=True))
+        change = replace(change, unified=format_unified_diff(change.hunks, file_path=file_path, removes=True))
     plan = Plan(
         snapshot=snapshot,
         splices=splices,

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fileops.core.formatting import Replacement, apply_changes, changed_lines, indentation_of
+from fileops.core.formatting import Replacement, apply_changes, find_changed_lines, indentation_of
 
 TEXT = "a  b\nc  d\ne  f\n"
 
@@ -56,9 +56,9 @@ def test_lines_outside_of_the_ranges_stay(data: st.DataObject, text: str) -> Non
 
 
 def test_changed_lines_are_those_that_were_not_there() -> None:
-    assert changed_lines("a\nb\nc\n", "a\nB\nB\nc\n") == [(1, 3)]
-    assert changed_lines("a\nb\n", "a\n") == []
-    assert changed_lines(None, "a\nb") == [(0, 2)]
+    assert find_changed_lines("a\nb\nc\n", "a\nB\nB\nc\n") == [(1, 3)]
+    assert find_changed_lines("a\nb\n", "a\n") == []
+    assert find_changed_lines(None, "a\nb") == [(0, 2)]
 
 
 @pytest.mark.parametrize(

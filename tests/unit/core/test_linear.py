@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from fileops.core import plan as core_edit
-from fileops.core.diff.lines import changed_ranges
+from fileops.core.diff.lines import find_changed_ranges
 from fileops.core.diff.unified import change_of
 from fileops.core.globs import Glob
 from fileops.core.matching import strategies
@@ -105,7 +105,7 @@ def every(data: bytes, old: str, new: str, strategy: str = "exact") -> Work:
 
 
 def compared(old: list[str], new: list[str]) -> Work:
-    return lambda: changed_ranges(old, new)
+    return lambda: find_changed_ranges(old, new)
 
 
 def decided(data: bytes, person_text: str) -> Work:
@@ -340,7 +340,7 @@ def test_core_compiles_no_pattern_of_a_callers_text(file: pathlib.Path) -> None:
 
 def test_deeply_divided_lines_are_compared() -> None:
     old, new = peeled(3_000, "a"), peeled(3_000, "b")
-    ranges = changed_ranges(old, new)
+    ranges = find_changed_ranges(old, new)
     made = list(old)
     for i, i_stop, j, j_stop in reversed(ranges):
         made[i:i_stop] = new[j:j_stop]

@@ -60,7 +60,7 @@ def text_edits(data: bytes, fmt: TextFormat, splices: Sequence[Splice]) -> tuple
         start = reached + len(decode_part(view[reached_bytes:start_bytes], fmt))
         old = decode_part(view[start_bytes : splice.end], fmt)
         new = decode_part(splice.new.removeprefix(fmt.bom) if fmt.bom and not splice.start else splice.new, fmt)
-        edits += _changed_parts(old, new, start, shift)
+        edits += _find_changed_parts(old, new, start, shift)
         reached, reached_bytes = start + len(old), max(splice.end, reached_bytes)
         shift += len(new) - len(old)
     return tuple(edits)
@@ -128,7 +128,7 @@ def _n_shared(one: str, other: str) -> int:
     return low
 
 
-def _changed_parts(old: str, new: str, start: int, shift: int) -> Iterator[LineEdit]:
+def _find_changed_parts(old: str, new: str, start: int, shift: int) -> Iterator[LineEdit]:
     """Yield the parts of a splice that differ: for each run of differing lines, without what its ends share.
 
     start: of the splice in the old text. shift: by how much earlier splices have moved it.

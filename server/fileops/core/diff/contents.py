@@ -11,7 +11,7 @@ from itertools import accumulate, islice
 
 from msgspec import Struct
 
-from fileops.core.diff.lines import Range, changed_ranges
+from fileops.core.diff.lines import Range, find_changed_ranges
 from fileops.core.text import decode_part, find_aligned, line_end, line_start, newline_of, return_of
 from fileops.model.edits import Splice
 from fileops.model.files import TextFormat
@@ -65,7 +65,7 @@ def splices_between(before: bytes, after: bytes, fmt: TextFormat) -> tuple[Splic
     old, new = _lines(old_text, bare), _lines(new_text, bare)
     starts, new_starts = _starts(old), _starts(new)
     result: list[Splice] = []
-    for i, i_stop, j, j_stop in changed_ranges(old, new):
+    for i, i_stop, j, j_stop in find_changed_ranges(old, new):
         old_part, new_part = old_text[starts[i] : starts[i_stop]], new_text[new_starts[j] : new_starts[j_stop]]
         result.extend(_refine(old_part, new_part, head + starts[i], fmt))
     return tuple(result)
@@ -231,11 +231,11 @@ def _refine(old: bytes, new: bytes, offset: int, fmt: TextFormat) -> list[Splice
     starts, new_starts = _starts(old_words), _starts(new_words)
     return [
         Splice(offset + starts[i], offset + starts[i_stop], new[new_starts[j] : new_starts[j_stop]])
-        for i, i_stop, j, j_stop in changed_words(old_words, new_words, fmt)
+        for i, i_stop, j, j_stop in find_changed_words(old_words, new_words, fmt)
     ]
 
 
-def changed_words(old: Sequence[bytes], new: Sequence[bytes], fmt: TextFormat) -> list[Range]:
+def find_changed_words(old: Sequence[bytes], new: Sequence[bytes], fmt: TextFormat) -> list[Range]:
     """Return the ranges in which two texts differ. Both are split as by `words_of`. The ranges never touch.
 
     A comparison of all parts can match three equal blanks rather than one equal word. Then the word seems to be deleted
@@ -244,7 +244,7 @@ def changed_words(old: Sequence[bytes], new: Sequence[bytes], fmt: TextFormat) -
     both texts have once and in the same order: whichever block is matched first, the other words are before it on both
     sides, or after it on both. If no word seems moved, every word that both texts have is matched already.
     """
-    ranges = changed_ranges(old, new)
+    ranges = find_changed_ranges(old, new)
     if len(ranges) == 1:
         return ranges
     removed = {part for i, i_stop, _, _ in ranges for part in old[i:i_stop]}
@@ -253,7 +253,7 @@ def changed_words(old: Sequence[bytes], new: Sequence[bytes], fmt: TextFormat) -
         return ranges
     old_at = [at for at, part in enumerate(old) if is_of_word(part, 0, fmt)]
     new_at = [at for at, part in enumerate(new) if is_of_word(part, 0, fmt)]
-    changed = changed_ranges([old[at] for at in old_at], [new[at] for at in new_at])
+    changed = find_changed_ranges([old[at] for at in old_at], [new[at] for at in new_at])
     result: list[Range] = []
     start = new_start = n = m = 0
     for i, i_stop, j, j_stop in (*changed, (len(old_at), 0, len(new_at), 0)):
@@ -266,7 +266,7 @@ def changed_words(old: Sequence[bytes], new: Sequence[bytes], fmt: TextFormat) -
 
 def _compare_between(old: Sequence[bytes], new: Sequence[bytes], within: Range) -> list[Range]:
     a, a_stop, b, b_stop = within
-    ranges = changed_ranges(old[a:a_stop], new[b:b_stop])
+    ranges = find_changed_ranges(old[a:a_stop], new[b:b_stop])
     return [(a + i, a + i_stop, b + j, b + j_stop) for i, i_stop, j, j_stop in ranges]
 
 

@@ -26,7 +26,7 @@ class CostBudget(Struct):
     left: int = 200_000
 
 
-def changed_ranges(old: Sequence[Line], new: Sequence[Line], effort: CostBudget | None = None) -> list[Range]:
+def find_changed_ranges(old: Sequence[Line], new: Sequence[Line], effort: CostBudget | None = None) -> list[Range]:
     """Return the ranges in which the two differ, in order. They never touch; the lines between them are equal."""
     ranges: list[Range] = []
     _collect(old, new, (0, len(old), 0, len(new)), ranges, effort or CostBudget(), _MAX_DEPTH)

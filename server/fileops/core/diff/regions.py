@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from fileops.core.diff.lines import CostBudget, changed_ranges, positional_ranges
+from fileops.core.diff.lines import CostBudget, find_changed_ranges, positional_ranges
 from fileops.core.text import count_newlines, line_end, line_start, split_lines
 from fileops.model.edits import Splice
 from fileops.model.files import TextFormat
@@ -59,7 +59,7 @@ def regions(data: bytes, fmt: TextFormat, splices: Sequence[Splice], first_line:
         elif len(old) + len(new) > MAX_COMPARED_LINES:
             ranges = [(0, len(old), 0, len(new))]
         else:
-            ranges = changed_ranges(old, new, effort)
+            ranges = find_changed_ranges(old, new, effort)
         start, at = block.start, 0
         for a, a_end, b, b_end in ranges:
             start += sum(map(len, old[at:a]))

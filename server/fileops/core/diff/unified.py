@@ -117,7 +117,7 @@ class _DiffBuilder:
             self._close()
         return Change(
             operation=operation,
-            unified=unified_diff(self._hunks, file_path=file_path, creates=operation == "create"),
+            unified=format_unified_diff(self._hunks, file_path=file_path, creates=operation == "create"),
             exact=self._exact,
             truncated=self._truncated,
             hunks=tuple(self._hunks),
@@ -288,7 +288,7 @@ def _runs(old: Sequence[bytes], new: Sequence[bytes]) -> Iterator[tuple[Kind, Se
     yield " ", old[at:]
 
 
-def unified_diff(hunks: Sequence[Hunk], *, file_path: str, creates: bool = False, removes: bool = False) -> str:
+def format_unified_diff(hunks: Sequence[Hunk], *, file_path: str, creates: bool = False, removes: bool = False) -> str:
     """Format hunks as GNU patch accepts them; "" without hunks."""
     if not hunks:
         return ""

@@ -16,7 +16,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from fileops.core.diff.lines import changed_ranges
+from fileops.core.diff.lines import find_changed_ranges
 from fileops.core.linefeeds import Walk
 from fileops.core.matching.exact import Step
 from fileops.core.text import count_newlines, encode, to_lf
@@ -313,7 +313,7 @@ def _with_kept_lines(
     lines = list(wanted if changed is None else changed)
     result: list[str] = []
     reached = 0
-    for a, a_end, b, b_end in [*changed_ranges(old, wanted), (len(old), len(old), len(wanted), len(wanted))]:
+    for a, a_end, b, b_end in [*find_changed_ranges(old, wanted), (len(old), len(old), len(wanted), len(wanted))]:
         result += there[reached:a]
         result += lines[b:b_end]
         reached = a_end

@@ -8,7 +8,7 @@ line that contains the match, or else of the line before. In a file without line
 from array import array
 from collections.abc import Callable, Sequence
 
-from fileops.core.diff.lines import changed_ranges
+from fileops.core.diff.lines import find_changed_ranges
 from fileops.core.matching.exact import EXACT, Matches
 from fileops.core.pausing import Check, check_nothing
 from fileops.core.splices import coalesce
@@ -150,7 +150,7 @@ def _mix_line_ends(old_lines: list[str], ends: list[str], new_lines: list[str], 
     old_at = new_at = 0
     complete = new_lines[:-1]
     for old_start, old_end, new_start, new_end in (
-        *changed_ranges(old_lines, complete),
+        *find_changed_ranges(old_lines, complete),
         (len(old_lines), len(old_lines), len(complete), len(complete)),
     ):
         kept.update(zip(range(new_at, new_start), ends[old_at:old_start], strict=True))

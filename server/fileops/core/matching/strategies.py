@@ -50,7 +50,7 @@ class FinderStrategy(Struct, frozen=True):
         """Resolve the edit on the text. Raises: as Strategy; InvalidPattern, StrategyFailed."""
         encode(edit.new_string, text.format)
         body = body_of(text)
-        found = check_between(self._bound(body, edit), check) if body else ()
+        found = check_between(self._find_bounded(body, edit), check) if body else ()
         places = sorted(found, key=lambda place: (place.start, place.end))
         if body is None or not places:
             raise NoMatch(old_string=edit.old_string)
@@ -69,7 +69,7 @@ class FinderStrategy(Struct, frozen=True):
         together = combine_adjacent(text.data, splices, check)
         return Step(splices=together, n_replacements=len(places), match=self.name, match_lines=lines)
 
-    def _bound(self, body: NormalizedText, edit: Edit) -> Iterator[MatchPlace]:
+    def _find_bounded(self, body: NormalizedText, edit: Edit) -> Iterator[MatchPlace]:
         """Yield the places. Raises: StrategyFailed if they are too many or too long, and the errors of the finder."""
         n_grown = 0
         for number, place in enumerate(self.find(body, edit), 1):

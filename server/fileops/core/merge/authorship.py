@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fileops.core.diff.contents import is_blank
-from fileops.core.diff.lines import changed_ranges
+from fileops.core.diff.lines import find_changed_ranges
 from fileops.core.merge.texts import ContentOf, StepTexts
 from fileops.core.story.spans import Span
 from fileops.core.story.story import Story, story_of
@@ -143,7 +143,7 @@ def find_formatted(
     return [any(not story.formats.isdisjoint(span.events) for span in spans) for spans in near]
 
 
-def shared_places(
+def find_shared_places(
     steps: Sequence[FileStep],
     chosen: Collection[str],
     present: bytes | None,
@@ -197,7 +197,7 @@ def _map_unchanged_lines(old: Sequence[bytes], new: Sequence[bytes]) -> dict[int
     """Return where each unchanged line of the old content is in the new one, 0-based."""
     unchanged: dict[int, int] = {}
     line = shift = 0
-    for i, i_stop, _, j_stop in changed_ranges(old, new):
+    for i, i_stop, _, j_stop in find_changed_ranges(old, new):
         unchanged.update((n, n + shift) for n in range(line, i))
         line, shift = i_stop, j_stop - i_stop
     unchanged.update((n, n + shift) for n in range(line, len(old)))
@@ -260,7 +260,7 @@ def has_change(content: bytes, place: ChangedPlace, present: bytes) -> bool:
 
 def _n_different(content: bytes, other: bytes) -> int:
     old, new = _lines(content, detect_format(content)), _lines(other, detect_format(other))
-    return sum(i_stop - i + j_stop - j for i, i_stop, j, j_stop in changed_ranges(old, new))
+    return sum(i_stop - i + j_stop - j for i, i_stop, j, j_stop in find_changed_ranges(old, new))
 
 
 def _find_moved_lines(places: Sequence[ChangedPlace], before: bytes, present: bytes) -> list[int]:
@@ -294,7 +294,7 @@ def _find_changed_lines(
     i_at = j_at = 0
     unchanged = [(i, fixed[n]) for i, n in _map_unchanged_lines(old, [new[line] for line in fixed]).items()]
     for i_fixed, j_fixed in (*unchanged, (len(old), len(new))):
-        for i, i_stop, j, j_stop in changed_ranges(old[i_at:i_fixed], new[j_at:j_fixed]):
+        for i, i_stop, j, j_stop in find_changed_ranges(old[i_at:i_fixed], new[j_at:j_fixed]):
             first, stop, gone = j_at + j, j_at + j_stop, old[i_at + i : i_at + i_stop]
             yield ChangedPlace(first + 1, stop - first, starts[first], starts[stop], b"".join(gone), ())
         i_at, j_at = i_fixed + 1, j_fixed + 1

@@ -14,7 +14,7 @@ from dataclasses import replace
 from msgspec import Struct
 
 from fileops.core import splices as splicing
-from fileops.core.diff.lines import Range, changed_ranges
+from fileops.core.diff.lines import Range, find_changed_ranges
 from fileops.core.diff.regions import regions
 from fileops.core.merge.rebase import rebase
 from fileops.core.merge.same_place import (
@@ -188,7 +188,7 @@ def foreign_ranges(shown: bytes, present: bytes) -> tuple[LineRange, ...]:
     """Return the lines of the current content that differ from what a session was shown, one range for each change."""
     fmt = detect_format(present)
     lines = split_lines(present, fmt)
-    changed = changed_ranges(split_lines(shown, fmt), lines)
+    changed = find_changed_ranges(split_lines(shown, fmt), lines)
     return tuple(_line_range(start, stop, len(lines)) for _, _, start, stop in changed)
 
 
@@ -232,13 +232,13 @@ class _Comparison:
         self._fmt = fmt = detect_format(old)
         self._lines = split_lines(old, fmt)
         self._now = split_lines(present, fmt)
-        self._foreign = foreign = changed_ranges(self._lines, self._now)
+        self._foreign = foreign = find_changed_ranges(self._lines, self._now)
         self._touched = list(_find_touched(self._lines, self._now, foreign))
         if shown is not old:
             shown_lines = split_lines(shown, fmt)
-            unseen = [(b, b_end, a, a_end) for a, a_end, b, b_end in changed_ranges(shown_lines, self._lines)]
+            unseen = [(b, b_end, a, a_end) for a, a_end, b, b_end in find_changed_ranges(shown_lines, self._lines)]
             self._touched += _find_touched(self._lines, shown_lines, unseen)
-            foreign = changed_ranges(shown_lines, self._now)
+            foreign = find_changed_ranges(shown_lines, self._now)
         self.ranges = tuple(_line_range(start, stop, len(self._now)) for _, _, start, stop in foreign)
 
     def relevance(self, reason: RelevanceReason) -> Relevance:
@@ -445,7 +445,7 @@ def _shift(known: Sequence[Splice], mine: Sequence[Splice]) -> tuple[Splice, ...
 
 
 def _to_changed_ranges(data: bytes, splices: Sequence[Splice]) -> list[Range]:
-    """Return the lines that splices change, in the form of `changed_ranges`."""
+    """Return the lines that splices change, in the form of `find_changed_ranges`."""
     return [
         (region.old_at, region.old_at + len(region.old), region.new_at, region.new_at + len(region.new))
         for region in regions(data, detect_format(data), splices, None)

@@ -8,7 +8,7 @@ indentation, it is the nearest heading: `[section]`, or `# Title` and `## Title`
 import re
 from collections.abc import Sequence
 
-from fileops.core.diff.lines import changed_ranges
+from fileops.core.diff.lines import find_changed_ranges
 from fileops.core.diff.regions import regions
 from fileops.core.text import count_newlines, newline_style, split_lines
 from fileops.model.edits import Splice
@@ -105,7 +105,7 @@ def reindent(
     end = b"\r\n" if newline_style(present, fmt) == "\r\n" else b"\n"
     result: list[bytes] = []
     reached = 0
-    for a, a_end, b, b_end in [*changed_ranges(old, wanted), (len(old), len(old), len(wanted), len(wanted))]:
+    for a, a_end, b, b_end in [*find_changed_ranges(old, wanted), (len(old), len(old), len(wanted), len(wanted))]:
         result += [now[at[first + n]] if first + n in at else old[n] for n in range(reached, a)]
         for line in wanted[b:b_end]:
             targets = became.get(indentation(line), set())

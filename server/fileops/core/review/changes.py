@@ -76,7 +76,7 @@ def _runs(plan: Plan, check: Check) -> Iterator[_Run]:
     for region in regions(plan.snapshot.data, plan.format, plan.splices, None):
         check()
         start, counted = region.start, 0
-        for first, last in _changed_pairs(region) if region.in_pairs else ((0, None),):
+        for first, last in _find_changed_pairs(region) if region.in_pairs else ((0, None),):
             old, new = region.old[first:last], region.new[first:last]
             start += sum(map(len, region.old[counted:first]))
             end = start + sum(map(len, old))
@@ -92,7 +92,7 @@ def _runs(plan: Plan, check: Check) -> Iterator[_Run]:
             start, counted = end, first + len(old)
 
 
-def _changed_pairs(region: ChangedRegion) -> Iterator[tuple[int, int]]:
+def _find_changed_pairs(region: ChangedRegion) -> Iterator[tuple[int, int]]:
     """Yield the runs of unequal lines of a region whose lines correspond one to one."""
     first = 0
     for at, differs in enumerate([*map(ne, region.old, region.new), False]):

@@ -10,8 +10,8 @@ from operator import attrgetter
 
 from msgspec import Struct
 
-from fileops.core.diff.contents import changed_words, words_of
-from fileops.core.diff.lines import changed_ranges
+from fileops.core.diff.contents import find_changed_words, words_of
+from fileops.core.diff.lines import find_changed_ranges
 from fileops.core.story.spans import Span, Texts, Vector, weave
 from fileops.core.text import detect_format, newline_of, split_lines
 from fileops.model.edits import Splice
@@ -72,7 +72,7 @@ class Donor:
         starts, new_starts = list(accumulate(map(len, old), initial=0)), list(accumulate(map(len, new), initial=0))
         self._same: list[tuple[int, int, int]] = []  # runs of equal lines: start and stop in the data, start in its own
         i_at = j_at = 0
-        for _, i_stop, j, j_stop in (*changed_ranges(old, new), (len(old), 0, len(new), 0)):
+        for _, i_stop, j, j_stop in (*find_changed_ranges(old, new), (len(old), 0, len(new), 0)):
             if j_at < j:
                 self._same.append((new_starts[j_at], new_starts[j], starts[i_at]))
             i_at, j_at = i_stop, j_stop
@@ -115,7 +115,7 @@ def reorder(vector: Vector, data: bytes, texts: Texts) -> Vector:
 
 def _move(units: Sequence[tuple[bytes, list[Span]]], new: Sequence[bytes]) -> Vector:
     old = [text for text, _ in units]
-    ranges = changed_ranges(old, new)
+    ranges = find_changed_ranges(old, new)
     loose: dict[bytes, list[int]] = {}  # what is at another place, or nowhere
     for i, i_stop, _, _ in ranges:
         for n in range(i, i_stop):
@@ -307,5 +307,5 @@ def splices_by_words(parts: Sequence[bytes], data: bytes) -> list[Splice]:
     starts, new_starts = list(accumulate(map(len, old), initial=0)), list(accumulate(map(len, new), initial=0))
     return [
         Splice(starts[head + i], starts[head + i_stop], data[new_starts[head + j] : new_starts[head + j_stop]])
-        for i, i_stop, j, j_stop in changed_words(old[head : len(old) - tail], new[head : len(new) - tail], fmt)
+        for i, i_stop, j, j_stop in find_changed_words(old[head : len(old) - tail], new[head : len(new) - tail], fmt)
     ]

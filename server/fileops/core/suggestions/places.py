@@ -111,7 +111,7 @@ def places(lines: LineTable, old: str, new: str, check: Check = check_nothing) -
     """
     if len(lines.text) > MAX_TEXT_CHARS or len(lines.bodies) > MAX_TEXT_LINES:
         return []
-    kept = _kept_lines(new)
+    kept = _to_line_keys(new)
     found: list[Place] = []
     for given, copied in _readings(old):
         if (parts := _around_elision(given)) is not None:
@@ -127,7 +127,7 @@ def without_surrogates(text: str) -> str:
     return _SURROGATE.sub("\ufffd", text)
 
 
-def _kept_lines(new: str) -> tuple[list[str], list[str]]:
+def _to_line_keys(new: str) -> tuple[list[str], list[str]]:
     """Return the keys of the new text's lines, from its beginning and from its end."""
     keys = [fold(line) for line in to_lf(new[:MAX_OLD_CHARS]).split("\n")[:MAX_OLD_LINES] if line.strip()]
     return keys, keys[::-1]

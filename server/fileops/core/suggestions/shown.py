@@ -10,7 +10,7 @@ N_CONTEXT = 3
 MAX_LINES = 60
 
 
-def shown_lines(
+def find_shown_lines(
     lines: LineTable, places: Iterable[tuple[int, int]], max_line_chars: int, max_chars: int
 ) -> ShownLines | None:
     """Return the lines around all of the places (1-based, both ends included); None if they are too many or too long.

@@ -103,7 +103,7 @@ class RawReader:
             self._has_begun_line = False
         if at == len(data):
             return
-        end = self._selected_end(data, at)
+        end = self._find_selected_end(data, at)
         self._is_enough = end < len(data)
         piece = data[at:end]
         if len(self._taken) + len(piece) > self._max_kb * 1024:
@@ -114,7 +114,7 @@ class RawReader:
         self._line += n_lines
         self._note_end(piece)
 
-    def _selected_end(self, data: bytes, at: int) -> int:
+    def _find_selected_end(self, data: bytes, at: int) -> int:
         if self._limit is None:
             return len(data)
         n_left = self._limit - self._n_taken_lines

@@ -17,7 +17,7 @@ from fileops.core.notebook.cells import parse
 from fileops.core.notebook.literal_steps import StepsInCell, steps_in_cell
 from fileops.core.pausing import Check
 from fileops.core.roots import Roots
-from fileops.core.suggestions.shown import N_CONTEXT, shown_lines
+from fileops.core.suggestions.shown import N_CONTEXT, find_shown_lines
 from fileops.core.suggestions.steps import Examination, Excerpt, OwnEdit, examine
 from fileops.core.suggestions.suggested_place import lines_of_text, suggest_place
 from fileops.model.edits import Edit, LineRange
@@ -105,7 +105,7 @@ class Suggester(Struct, frozen=True, kw_only=True):
         )
         if not isinstance(error, NotRead | ModifiedExternally):
             return Suggested(error=error, suggestions=suggestions)
-        refused = self._refused_place(snapshot, content, examined)
+        refused = self._find_refused_place(snapshot, content, examined)
         to_read = None if refused is None else refused.lines
         unshown = Suggested(error=error, suggestions=replace(suggestions, to_read=to_read), refused=refused)
         if not self.settings.shows_lines or request.dry_run or len(snapshot.data) > MAX_SHOWN_BYTES:
@@ -157,7 +157,7 @@ class Suggester(Struct, frozen=True, kw_only=True):
         )
         return Suggested(error=error, suggestions=suggestions)
 
-    def _refused_place(self, snapshot: Snapshot, content: Text, examined: Examination) -> RefusedPlace | None:
+    def _find_refused_place(self, snapshot: Snapshot, content: Text, examined: Examination) -> RefusedPlace | None:
         """Return the lines to read in a file that is too large to be read whole."""
         if snapshot.stamp is None or len(snapshot.data) <= self.settings.limits.max_file_kb * 1024:
             return None
@@ -229,7 +229,7 @@ def _show_places(content: Text, examined: Examination, max_line_chars: int, max_
     if not examined.is_complete or not all(examined.ranges):
         return None
     places = [place for places in examined.ranges for place in places]
-    return shown_lines(lines_of_text(content), places, max_line_chars, max_chars)
+    return find_shown_lines(lines_of_text(content), places, max_line_chars, max_chars)
 
 
 def _lines_to_read(content: Text, examined: Examination) -> LineRange | None:

@@ -127,7 +127,7 @@ def find_rewind(
     kept = find_answer(store, history.path, key, _KeptRewind)
     if kept is None:
         contents = KnownContents(content_of)
-        kept = _kept_of(history.rewound(chosen, present, contents), present)
+        kept = _to_kept_rewind(history.rewound(chosen, present, contents), present)
         if contents.are_complete:
             keep_answer(store, history.path, kind, key, kept, oldest=history.oldest)
     content = kept.content
@@ -136,7 +136,7 @@ def find_rewind(
     return Rewound(content=content, undone=kept.undone, left=kept.left, partly=kept.partly, splices=kept.splices)
 
 
-def _kept_of(rewound: Rewound, present: bytes | None) -> _KeptRewind:
+def _to_kept_rewind(rewound: Rewound, present: bytes | None) -> _KeptRewind:
     content, splices = rewound.content, rewound.splices
     if present is None or content is None:
         splices = None

@@ -28,7 +28,7 @@ def entries_of(store: RecordStore, request: RewindRequest, may_rewind: MayRewind
         raise UnknownTarget(explanation="all that it may have changed may be another author's")
     if not known:
         is_session = request.target.kind == "session_id"
-        others = _known_sessions(store, may_rewind) if is_session else ""
+        others = _list_known_sessions(store, may_rewind) if is_session else ""
         raise UnknownTarget(explanation=f"no {_NAMES[request.target.kind]} has this id, or it has no entries{others}")
     # An undo is undone only by its own id: an agent's own undo is not part of its turn.
     own_kinds = {"entry_id", "entry_ids", "rewind_id"}
@@ -51,7 +51,7 @@ def entries_of(store: RecordStore, request: RewindRequest, may_rewind: MayRewind
     return list(_with_whole_renames(store, recent, may_rewind))
 
 
-def _known_sessions(store: RecordStore, may_rewind: MayRewind) -> str:
+def _list_known_sessions(store: RecordStore, may_rewind: MayRewind) -> str:
     """Return a clause that names the sessions with recent entries; "" if there are none."""
     entries, _ = store.entries(LogQuery(limit=MAX_LOOKED_AT))
     names = dict.fromkeys(

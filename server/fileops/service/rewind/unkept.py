@@ -21,9 +21,9 @@ from fileops.core import text
 from fileops.core.merge.authorship import (
     ChangedPlace,
     find_formatted,
+    find_shared_places,
     own_places,
     owners_of_lines,
-    shared_places,
     without_places,
     without_returns,
 )
@@ -385,7 +385,7 @@ class UnkeptPlaces(Struct, frozen=True):
         own = own_places(steps, chosen, present, rewound.content, contents, told.undoes, told.tool_edits)
         if not rewound.left:
             return own, []
-        return own, shared_places(steps, chosen, present, rewound.content, contents, told.undoes, told.tool_edits)
+        return own, find_shared_places(steps, chosen, present, rewound.content, contents, told.undoes, told.tool_edits)
 
     def _find_undone_places(self, lineage: Sequence[Entry], snapshot: Snapshot) -> Iterator[UndonePlace]:
         """Yield what people undid in one file since the newest turn of the session that wrote it."""
