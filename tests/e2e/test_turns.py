@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from fileops.attach.handshake import Hook
-from fileops.record import recorder
+from fileops.record import folder_clients
 from support.patience import PATIENCE_S
 from support.shared_daemon import LspClient, McpHost, Refused, SharedDaemon, shared_daemon
 
@@ -89,7 +89,7 @@ async def test_first_command_of_an_agent_whose_folder_is_given_by_a_link_is_reco
     daemon: SharedDaemon, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """R-TURN-4: the command begins when it is known where the link leads, and that is watched."""
-    monkeypatch.setattr(recorder, "_WATCHED_WITHIN_S", PATIENCE_S)  # a slow machine is not what this is about
+    monkeypatch.setattr(folder_clients, "_WATCHED_WITHIN_S", PATIENCE_S)  # a slow machine is not what this is about
     link = folder.with_name("link")
     link.symlink_to(folder)
     agent = await daemon.agent(link)
