@@ -1005,6 +1005,9 @@ class Recorder:
             if copied is None:
                 return
             path, found = copied
+            self._read_events()  # else what was written just before would count as known, and have no entry
+            if self._folders.get(folder.root) is not folder:  # the events just read ended its recording
+                return
             if path not in self._touched:
                 self._keep_copy(folder, path, found)
             yield

@@ -3,7 +3,7 @@
 import asyncio
 import os
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import pytest
@@ -23,7 +23,7 @@ from support.abilities import needs_inotify
 from support.commits import commit_of
 from support.core_models import missing_snapshot, snapshot_of
 from support.patience import wait_until
-from support.recorded_folder import recorded_folder
+from support.recorded_folder import LosingStream, recorded_folder
 
 OPEN_STREAM = FolderStreams().events
 
@@ -151,3 +151,39 @@ def test_folder_is_watched_before_what_is_known_of_its_files_is_stored(tmp_path:
     recorder.close()
     assert was_watched
     assert all(was_watched)
+
+
+@needs_inotify
+def test_file_that_is_written_just_before_it_is_copied_has_an_entry(tmp_path: Path) -> None:
+    """Its event is not read yet when the copy is, and the copy's content was not known before."""
+    folder = tmp_path.resolve() / "p"
+    folder.mkdir()
+    path = folder / "file.txt"
+    path.write_text("1\n")
+    watched = list[str]()
+
+    def open_stream(wake: Callable[[], None]) -> LosingStream:
+        stream = LosingStream(FolderStreams().events(wake))
+        add = stream.add
+
+        def note(folder: str) -> None:
+            add(folder)
+            watched.append(folder)
+
+        def write(_events: Sequence[FolderEvent]) -> None:
+            if str(path.parent) in watched and path.read_text() == "1\n":
+                path.write_text("2\n")
+
+        stream.add, stream.on_read = note, write
+        return stream
+
+    recorder = Recorder(
+        lambda: RecordStore(None), CommandWindows(), TurnRegistry(), NoDocuments(), open_stream=open_stream
+    )
+    recorder.start()
+    recorder.record(str(folder), "editor")
+    wait_until(lambda: path.read_text() == "2\n")
+    wait_until(lambda: [status.n_to_copy for status in recorder.status()] == [0])
+    recorder.settle()
+    assert [entry.path for entry in recorder.store.entries(LogQuery())[0]] == [str(path)]
+    recorder.close()
