@@ -108,6 +108,14 @@ def test_start_that_cannot_be_repeated_is_a_real_one(tmp_path: Path) -> None:
     assert done.stderr == b"a start of the interpreter"
 
 
+def test_start_by_another_interpreter_is_a_real_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    subprocess.run((*START, "--version"), capture_output=True, check=True, timeout=PATIENCE_S)
+    missing = str(tmp_path / "python")
+    monkeypatch.setattr(sys, "executable", missing)
+    with pytest.raises(FileNotFoundError):
+        subprocess.run((missing, *START[1:], "--version"), check=False, timeout=PATIENCE_S)
+
+
 def test_forked_processes_give_their_edits_different_ids(tmp_path: Path) -> None:
     file = tmp_path / "f.txt"
     ids: set[str] = set()

@@ -30,7 +30,8 @@ class Terminal:
 
     def __init__(self, program: str, folder: Path, env: Mapping[str, str]) -> None:
         config = folder / "tmux.conf"
-        config.write_text("set-option -g remain-on-exit on\n", encoding="ascii")
+        # Its default message scrolls what a program printed last, in the first line, out of sight.
+        config.write_text('set -g remain-on-exit on\nset -g remain-on-exit-format ""\n', encoding="ascii")
         self._tmux = [program, "-S", str(folder / "tmux.sock"), "-f", str(config)]
         self._env = {name: value for name, value in env.items() if name != "TMUX"}
 

@@ -32,6 +32,7 @@ SEAM = str(Path(__file__).with_name("seam_daemon.py"))
 PROGRAM = Path(__file__).with_name("fork_server.py")
 OF_INTERPRETER = ("PYTHON", "LC_", "LD_", "LANG", "MALLOC_", "GLIBC_", "FAULTS_")  # read once, at a start
 MAX_SERVERS = 3
+EXECUTABLE = sys.executable  # a test may set another one, which is none that the server repeats
 NAMESPACES = ("cgroup", "ipc", "mnt", "net", "pid", "user", "uts")
 LIMITS = [getattr(resource, name) for name in dir(resource) if name.startswith("RLIMIT_")]
 _PR_SET_CHILD_SUBREAPER = 36
@@ -68,7 +69,7 @@ class _Server:
             listening.bind(address)
             listening.listen(64)
             process = subprocess.Popen(
-                [sys.executable, "-P", str(PROGRAM), str(listening.fileno()), "-" * PADDING],
+                [EXECUTABLE, "-P", str(PROGRAM), str(listening.fileno()), "-" * PADDING],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 pass_fds=[listening.fileno()],
@@ -226,7 +227,7 @@ def install_exec() -> None:
     real_exec = os.execve
 
     def execute(path: Any, argv: Any, env: Any) -> None:
-        if path == sys.executable and POOL.execute(argv, env):
+        if path == EXECUTABLE and POOL.execute(argv, env):
             os._exit(0)
         real_exec(path, argv, env)
 
@@ -261,7 +262,7 @@ def _start_child(named: dict[str, Any]) -> int | None:
 
 def _is_program(argv: Sequence[str]) -> bool:
     words = [word for word in argv[1:2] if word != "-P"] + list(argv[2:])
-    return argv[0] == sys.executable and (words[:2] == ["-m", "fileops"] or words[:1] == [SEAM])
+    return argv[0] == EXECUTABLE and (words[:2] == ["-m", "fileops"] or words[:1] == [SEAM])
 
 
 def _is_inherited(fd: int) -> bool:
