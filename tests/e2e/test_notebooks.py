@@ -159,6 +159,47 @@ def test_edit_in_a_cell_changes_only_bytes_of_its_source(client: RawClient, stud
     assert (undone["status"], study.read_bytes()) == ("success", before)
 
 
+# R-NB-15
+def test_escapes_in_the_code_of_a_cell_are_no_escapes_of_the_file(client: RawClient, tmp_path: Path) -> None:
+    path = tmp_path / "escapes.ipynb"
+    path.write_text(notebook(code("c1", 's = "\\u2603"\nt = 1')), encoding="utf-8")
+    before = path.read_bytes()
+    client.read(path)
+    assert (
+        edit(client, path, {"kind": "edit", "cell_id": "c1", "old_string": "1", "new_string": "'é'"})["error"] is None
+    )
+    assert path.read_bytes() == before.replace(b"t = 1", "t = 'é'".encode())
+
+
+# R-NB-27
+def test_answer_to_an_edit_keeps_the_lines_of_a_cell_whole(client: RawClient, tmp_path: Path) -> None:
+    path = tmp_path / "separators.ipynb"
+    path.write_text(notebook(code("c1", "x = '\u2028\x0b\x85'")), encoding="utf-8")
+    client.read(path)
+    result = edit(client, path, {"kind": "edit", "cell_id": "c1", "old_string": "x", "new_string": "y"})
+    assert result["output"].endswith("@@ -1 +1 @@\n-x = '\u2028\x0b\x85'\n+y = '\u2028\x0b\x85'")
+
+
+# R-NB-27
+def test_clearing_of_an_execution_count_alone_is_not_called_outputs(client: RawClient, study: Path) -> None:
+    study.write_text(notebook(code("c1", "x = 1", [], 3), code("c2", "y = 1", [], 4)), encoding="utf-8")
+    client.read(study)
+    cleared = edit(client, study, {"kind": "clear_outputs", "cell_id": "c1"})
+    assert cleared["output"] == "Removed the execution count of code cell c1 (index 0)."
+    assert edit(client, study, {"kind": "clear_outputs"})["output"] == "Removed the execution count of all code cells."
+
+
+# R-NB-8
+def test_whole_output_of_one_long_line_is_cut_inside_it(client: RawClient, tmp_path: Path) -> None:
+    path = tmp_path / "long.ipynb"
+    text = "a" * 1_000_000
+    path.write_text(notebook(code("c1", "x", [{"name": "stdout", "output_type": "stream", "text": text}])))
+    shown = client.read(path, cell_id="c1", outputs="full")["output"]
+    (line,) = [line for line in shown.split("\n") if line.startswith("  | a")]
+    assert line == f"  | {'a' * (len(line) - 5)}…"
+    assert 50_000 < len(line) <= 60_000  # `max_chars`
+
+
 # R-NB-17
 def test_steps_are_made_together_each_on_the_result_of_the_one_before(client: RawClient, study: Path) -> None:
     client.read(study)
@@ -295,6 +336,7 @@ FAULTS = [
     (b'{"cells": [', "json", True),
     (b"\xff\xfe{\x00}\x00", "encoding", True),
     (b"[]", "no_notebook", False),
+    (b'{"nbformat": "4", "cells": []}', "no_notebook", False),
     (b'{"nbformat": 3, "cells": []}', "version", False),
     (b'{"nbformat": 4, "cells": [{"cell_type": "code"}]}', "cell", False),
     (b'{"nbformat": 4, "cells": [], "\\u0063ells": []}', "cell", False),
@@ -315,6 +357,7 @@ def test_notebook_with_a_fault_is_read_as_text(
     assert read["output"].startswith("This .ipynb is not a notebook that can be shown by cells: ")
     by_cells = edit(client, path, {"kind": "clear_outputs"})
     assert (by_cells["error"]["code"], by_cells["details"]["fault"]) == ("notebook_invalid", fault)
+    assert ("Its text can be edited instead." in by_cells["output"]) == is_mended
     as_text = client.result("fileops/edit", {"file_path": str(path), "old_string": "{", "new_string": "{ "})
     assert as_text["status" if is_mended else "error"] == ("success" if is_mended else as_text["error"])
     if not is_mended:
@@ -507,6 +550,23 @@ def test_mcp_tools_take_the_arguments_of_claude_code(study: Path) -> None:
         assert [item["type"] for item in shown["content"]] == ["text", "image"]
         without_key = host.answer(host.start_tool("NotebookEdit", notebook_path=str(study), cell_id="c1"))
         assert "$.new_source" in json.dumps(without_key)
+
+
+# R-NB-3
+def test_half_of_a_surrogate_pair_does_not_reach_a_host(study: Path) -> None:
+    cells = (code("c1", "x = '\ud800'", [stream("\udcff")]), code("c2", "y = 1"))
+    study.write_text(json.dumps(json.loads(notebook(*cells))))
+    before = study.read_bytes()
+    with mcp_client(study.parent, "--tools", "+notebook") as host:
+        host.begin()
+        (text,) = texts_of(host.tool("Read", file_path=str(study)))
+        assert "     1→x = '\ufffd'\n  output 1: stdout\n  | \ufffd\n" in text
+        changed = host.tool(
+            "NotebookEdit", notebook_path=str(study), cell_id="c1", old_string="x = '\ud800'", new_source="y"
+        )
+        refused, *_ = texts_of(changed)
+        assert "not found in the source of the cell.</tool_use_error>" in refused
+    assert study.read_bytes() == before
 
 
 # R-NB-30

@@ -3,6 +3,7 @@
 Never `structuredContent`: two hosts then show the model only that, and drop the text.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import cast
 
@@ -20,6 +21,7 @@ MAX_SHOWN_LINES = 10  # changed lines of an edit, including the line that counts
 MAX_SHOWN_FILES = 3  # files that are named
 MAX_SHOWN_CHARS = 2000
 _META_KEY = "fileops/result"
+_SURROGATE = re.compile("[\ud800-\udfff]")  # half a pair: JSON can escape it, but no decoder of Rust accepts that
 
 
 def tool_result(
@@ -52,7 +54,7 @@ def has_unseen_diff(result: ToolResult) -> bool:
     if result.status != "success" or result.ui_extra is None:
         return False
     if not isinstance(cells := result.ui_extra.cells, UnsetType):
-        return any(cell.diff and "\n".join(cell.diff.splitlines()[2:]) not in result.output for cell in cells)
+        return any(cell.diff and _hunks_of(cell.diff) not in result.output for cell in cells)
     return bool(result.ui_extra.diff) and result.ui_extra.diff.rstrip("\n") not in result.output
 
 
@@ -113,5 +115,9 @@ def _facts(result: ToolResult, report: DiagnosticsReport | None, file_path: str 
     return facts
 
 
+def _hunks_of(diff: str) -> str:
+    return "\n".join(diff.removesuffix("\n").split("\n")[2:])
+
+
 def _text_item(text: str) -> JsonObject:
-    return {"type": "text", "text": text}
+    return {"type": "text", "text": _SURROGATE.sub("\ufffd", text)}

@@ -256,7 +256,7 @@ def _output_head(number: int, view: OutputView) -> str:
 
 
 def _whole_lines(outputs: Sequence[Mapping[str, object]], max_chars: int) -> list[str]:
-    """Return all text of the outputs, cut after `max_chars` characters."""
+    """Return all text of the outputs, cut after `max_chars` characters, also inside a line."""
     lines = list[str]()
     for number, output in enumerate(outputs, 1):
         view = _view_of(output)
@@ -265,9 +265,13 @@ def _whole_lines(outputs: Sequence[Mapping[str, object]], max_chars: int) -> lis
             lines_of_error = output.get("traceback")
             text = "\n".join(map(str, cast("list[object]", lines_of_error))) if isinstance(lines_of_error, list) else ""
         lines += [_output_head(number, view), *(f"  | {line}" for line in _plain_lines(text))]
-    n_chars = list(accumulate(len(line) + 1 for line in lines))
-    n_shown = sum(n <= max_chars for n in n_chars)
-    return lines if n_shown == len(lines) else [*lines[:n_shown], f"  ... {len(lines) - n_shown} more lines of outputs"]
+    n_chars = list(accumulate((len(line) + 1 for line in lines), initial=0))
+    n_shown = sum(n <= max_chars for n in n_chars[1:])
+    if n_shown == len(lines):
+        return lines
+    cut = f"{lines[n_shown][: max(0, max_chars - n_chars[n_shown] - 1)]}…"  # it may be all that there is
+    n_more = len(lines) - n_shown - 1
+    return [*lines[:n_shown], cut, *([f"  ... {n_more} more lines of outputs"] if n_more else [])]
 
 
 def _first_text(bundle: Mapping[str, object], mimes: Sequence[str]) -> str:

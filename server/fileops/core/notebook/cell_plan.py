@@ -205,7 +205,7 @@ def _edit(notebook: Notebook, edit: EditInCell, resolve: Resolve) -> _Planned:
     try:
         splices = splicing.effective(text.data, resolve(text, literal(edit)))
     except NoMatch as failure:
-        others = [other.name for other in notebook.cells if edit.old_string in other.source]
+        others = [other.name for other in notebook.cells if other is not cell and edit.old_string in other.source]
         failure.other_cell = others[0] if len(others) == 1 else None
         raise
     except (MultipleMatches, CountMismatch) as failure:

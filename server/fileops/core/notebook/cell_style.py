@@ -10,7 +10,8 @@ from fileops.core.notebook.cells import Cell, Member, Notebook
 from fileops.model.notebooks import CellType
 
 _WIDE = re.compile(rb"[\x80-\xff]")
-_ESCAPED = re.compile(rb"\\u(?!00[0-7])[0-9a-fA-F]{4}")
+# An escape of a character outside ASCII. `\\u2603` is none: it is a backslash and a word, as in a program's source.
+_ESCAPED = re.compile(rb"(?<!\\)(?:\\\\)*\\u(?!00[0-7])[0-9a-fA-F]{4}")
 _KEYS = ("cell_type", "execution_count", "id", "metadata", "outputs", "source")  # in nbformat's order
 _HEAD_BYTES = 1 << 20  # searched for letters and escapes if no source has any
 

@@ -279,16 +279,20 @@ def _decode(data: bytes, start: int) -> Mapping[str, object]:
 
 
 def _version(content: Mapping[str, object]) -> tuple[int, int]:
-    major, minor = content.get("nbformat"), content.get("nbformat_minor", 0)
-    if not _is_int(major):
-        raise NotebookInvalid(fault="no_notebook", reason="it has no number nbformat")
+    if "nbformat" not in content:
+        raise NotebookInvalid(fault="no_notebook", reason="it has no nbformat")
+    if (major := _to_int(content["nbformat"])) is None:
+        raise NotebookInvalid(fault="no_notebook", reason="its nbformat is no integer")
     if major != FORMAT:
         raise NotebookInvalid(fault="version", reason=f"its format is nbformat {major}, and {FORMAT} is needed")
-    return FORMAT, cast("int", minor) if _is_int(minor) else 0
+    return FORMAT, _to_int(content.get("nbformat_minor")) or 0
 
 
-def _is_int(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
+def _to_int(value: object) -> int | None:
+    """Return an integer, which JSON may write as 4.0 or 4e0; None for what is no integer."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def _cells(

@@ -10,6 +10,7 @@ from fileops.core.text import cut
 from fileops.model import errors
 from fileops.model.edits import LineRange, Relevance
 from fileops.model.errors import FileOpsError
+from fileops.model.notebooks import MENDED_AS_TEXT, NotebookFault
 from fileops.model.requests import Tool
 from fileops.model.settings import OutputTexts
 
@@ -30,6 +31,7 @@ _CONSENT = (
     "The user can open the file's folder in an editor with fileops, run `fileops-server review` in a terminal, or "
     "start the agent's server with `--protected allow`."
 )
+_CONVERT = " `jupyter nbconvert --to notebook --nbformat 4` converts it."
 _CHECK_DISK = "Try again; if it fails again, check the file, its folder and its disk."
 
 
@@ -222,9 +224,9 @@ def failure_message(error: FileOpsError) -> str:
             return f"The image cannot be read: {reason}."
         case errors.NotebookFile():
             return "The file is a Jupyter notebook, which is not edited as text."
-        case errors.NotebookInvalid(reason=reason, line=line):
+        case errors.NotebookInvalid(fault=fault, reason=reason, line=line):
             where = "" if line is None else f" (line {line})"
-            return f"The cells of the notebook cannot be edited: {reason}{where}."
+            return f"The notebook cannot be read or edited by cells: {reason}{where}.{_instead_of_cells(fault)}"
         case errors.CellNotFound(cell_id="", last=last):
             where = "" if last is None else f' The last cell is "{last}".'
             return f"The edit names no cell: say after which one, by its id.{where}"
@@ -363,3 +365,9 @@ def _at_lines(lines: Sequence[int]) -> str:
 
 def _after_colon(explanation: str) -> str:
     return f": {explanation}" if explanation else ""
+
+
+def _instead_of_cells(fault: NotebookFault) -> str:
+    if fault in MENDED_AS_TEXT:
+        return " Its text can be edited instead."
+    return _CONVERT if fault == "version" else ""

@@ -81,7 +81,8 @@ def sentence_about(change: CellChange) -> str:
             lost = f", without its {outputs}" if change.outputs_removed else ""
             return f"Cell {change.cell_id} (index {change.index}) is a {change.cell_type} cell now{lost}."
         case "clear_outputs":
-            return f"Removed {outputs} of {name}." if change.cell_id else f"Removed {outputs} of all code cells."
+            removed = outputs if change.outputs_removed else "the execution count"
+            return f"Removed {removed} of {name}." if change.cell_id else f"Removed {removed} of all code cells."
         case "edit" | "source":
             lost = f" Its {outputs} were removed." if change.outputs_removed else ""
             return f"Updated {name}." + (" Its outputs are from before this edit." if change.has_old_outputs else lost)
@@ -94,7 +95,7 @@ def _diff(change: CellChange, path: str) -> str:
 def _hunks(change: CellChange, path: str) -> str:
     if change.old == change.new:
         return ""
-    lines = change_of_source(change, path).unified.splitlines()[2:]
+    lines = change_of_source(change, path).unified.removesuffix("\n").split("\n")[2:]
     if (n_more := len(lines) - MAX_DIFF_LINES) > 0:
         lines = [*lines[:MAX_DIFF_LINES], f"... {format_count(n_more, 'more line')}"]
     return "\n" + "\n".join(lines)
