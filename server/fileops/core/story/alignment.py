@@ -3,9 +3,9 @@
 Text that a known content also has keeps its writer. The event that led to the new content is the writer of the rest.
 """
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Iterator, Sequence
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from operator import attrgetter
 
 from msgspec import Struct
@@ -298,14 +298,25 @@ def _remove_again(span: Span, event: int, cancelled: Collection[int]) -> Span:
 
 
 def splices_by_words(parts: Sequence[bytes], data: bytes) -> list[Splice]:
-    """Return splices of whole words over the joined parts that make the content of them."""
+    """Return splices of whole words over the joined parts that make the content of them.
+
+    Lines are compared first. Otherwise a line that is new at the end would get the line end of the one before it.
+    """
     fmt = TextFormat(encoding=detect_format(data).encoding)
-    old, new = [word for part in parts for word in words_of(part, fmt)], words_of(data, fmt)
-    most = min(len(old), len(new))
-    head = next((n for n in range(most) if old[n] != new[n]), most)
-    tail = next((n for n in range(most - head) if old[-1 - n] != new[-1 - n]), most - head)
+    joined = b"".join(parts)
+    cuts = sorted({0, *accumulate(map(len, parts))})
+    old, new = split_lines(joined, fmt), split_lines(data, fmt)
     starts, new_starts = list(accumulate(map(len, old), initial=0)), list(accumulate(map(len, new), initial=0))
-    return [
-        Splice(starts[head + i], starts[head + i_stop], data[new_starts[head + j] : new_starts[head + j_stop]])
-        for i, i_stop, j, j_stop in find_changed_words(old[head : len(old) - tail], new[head : len(new) - tail], fmt)
-    ]
+    result: list[Splice] = []
+    for i, i_stop, j, j_stop in find_changed_ranges(old, new):
+        start, stop, new_start = starts[i], starts[i_stop], new_starts[j]
+        within = [start, *cuts[bisect_right(cuts, start) : bisect_left(cuts, stop)], stop]
+        words = [word for at, end in pairwise(within) for word in words_of(joined[at:end], fmt)]
+        new_words = words_of(data[new_start : new_starts[j_stop]], fmt)
+        word_starts = list(accumulate(map(len, words), initial=start))
+        new_word_starts = list(accumulate(map(len, new_words), initial=new_start))
+        result += (
+            Splice(word_starts[k], word_starts[k_stop], data[new_word_starts[m] : new_word_starts[m_stop]])
+            for k, k_stop, m, m_stop in find_changed_words(words, new_words, fmt)
+        )
+    return result

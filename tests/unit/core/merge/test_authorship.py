@@ -96,6 +96,15 @@ def test_line_that_an_undo_brings_back_among_others_belongs_to_its_author() -> N
     assert (owners[3], owners[-1]) == ("e8", None)
 
 
+def test_line_that_an_undo_brings_back_at_the_end_keeps_its_line_end() -> None:
+    """Only one line of another change was there before; a comparison of words takes its line end for that of the last.
+
+    The file was replaced as a whole, so the story has no removed text at the place.
+    """
+    contents = [None, b"a\nc\nd\ne\nb\n", b"x\ny\n", b"x\nz\ny\n", b"a\nz\nc\nd\ne\nb\n"]
+    assert _owners(*contents, undoes={"e4": ("e2",)}) == ["e1", "e3", "e1", "e1", "e1", "e1"]
+
+
 def test_no_line_of_others_is_in_a_place_at_random() -> None:
     """Several changes write, remove and write again; some of them are chosen."""
     for seed in range(600):
