@@ -644,10 +644,7 @@ class Game:
         self._settle(path)
         self._write_file(dice, path, data)
         self.oracle.moved(path)
-        document = self.oracle.documents.get(path)
-        if document is not None and document.touched:
-            self._judge_touch(document)  # it may read, by accident, as the disk does now
-            self._settle(path)
+        self._settle(path)
 
     def _write_file(self, dice: random.Random, path: str, data: bytes) -> None:
         """In place, in place with the old time, or renamed over."""
@@ -962,6 +959,9 @@ class Game:
         if old is not None:
             self._past[path].append(old)
         self.oracle.disk[path] = data
+        document = self.oracle.documents.get(path)
+        if document is not None and document.touched:
+            self._judge_touch(document)  # it may read as the disk does now: by accident, or after an undo
 
     def _trace(self, what: str, path: str, content: Content) -> None:
         self.trace.append(f"      {what} {os.path.basename(path)}: {content!r}")

@@ -149,6 +149,16 @@ def test_document_opened_with_another_text_is_unsaved(bench: Workbench):
     assert bench.seen() == (b"from an earlier session\n", "buffer")
 
 
+def test_document_whose_text_the_file_was_given_counts_as_saved(bench: Workbench):
+    """R-DOC-2. Its editor need not have written it: an undo, or a save without a report, is the same on the disk."""
+    bench.editor.open(PATH, "from an earlier session\n")
+    assert bench.seen() == (b"from an earlier session\n", "buffer")
+    bench.disk.put(PATH, b"from an earlier session\n")
+    assert bench.seen() == (b"from an earlier session\n", "buffer")
+    bench.disk.put(PATH, b"moved\n")
+    assert bench.seen() == (b"moved\n", "disk")
+
+
 def test_first_classification_that_ends_after_another_is_discarded(bench: Workbench):
     def somebody_reads_then_the_disk_moves() -> None:
         assert bench.seen() == (b"one\ntwo\n", "buffer")
