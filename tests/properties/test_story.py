@@ -8,8 +8,9 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
+from fileops.core.story import spans as spans_module
 from fileops.core.story import story as story_module
-from fileops.core.story.spans import Vector
+from fileops.core.story.spans import Span, Vector
 from fileops.core.story.story import Story
 from fileops.core.story.views import writers_of_lines
 
@@ -390,3 +391,39 @@ def test_returns_make_the_vector_no_longer(seed: int, n_switches: int) -> None:
         game.go_to(game.contents[0], "git")
         game.go_to(data, "git")
     assert game.story.vector is vector
+
+
+@given(seeds)
+def test_vector_does_not_depend_on_its_blocks(seed: int) -> None:
+    found: list[list[Span]] = []
+    for size in (2, 256):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(spans_module, "BLOCK_SPANS", size)
+            game = played(seed)
+            undo = game.undo(game.events["ann"])
+            game.reformat()
+            game.play(4)
+            game.undo({undo})
+            game.go_to(game.contents[3] + b"git1\n", "git")
+        found.append(list(game.story.vector))
+    assert found[0] == found[1]
+
+
+def test_change_of_one_place_makes_few_new_blocks() -> None:
+    """Law 15: it does not copy the spans of the whole file."""
+    lines = [b"line%d\n" % n for n in range(4_000)]
+    story = Story(b"".join(lines))
+    for n in range(0, 4_000, 2):
+        lines[n] = b"ann%d\n" % n
+        story.go_to(b"".join(lines), "ann")
+    for n in (0, 1_001, 3_999):
+        known = set(map(id, story.vector.blocks))
+        lines[n] = b"bob%d\n" % n
+        story.go_to(b"".join(lines), "bob")
+        assert len(story.vector) > 4_000
+        assert sum(id(block) not in known for block in story.vector.blocks) <= 2
+    lines.append(b"bob\n")
+    for n in range(1_000):
+        lines[-1] = b"bob%d\n" % n
+        story.go_to(b"".join(lines), "bob")
+    assert len(story.vector.blocks) < len(story.vector) / 64

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from fileops.core.diff.contents import find_changed_words, words_of
 from fileops.core.diff.lines import find_changed_ranges
-from fileops.core.story.spans import Span, Texts, Vector, weave
+from fileops.core.story.spans import Block, Span, Texts, Vector, VectorBuilder, weave
 from fileops.core.text import detect_format, newline_of, split_lines
 from fileops.model.edits import Splice
 from fileops.model.files import TextFormat
@@ -53,11 +53,14 @@ def apply(
     """
     reader, made, growth = _Reader(vector), _Made(event, texts, writes=writes, is_own=is_own, donors=donors), 0
     for splice in splices:
-        made.spans += reader.take(splice.start)
-        made.spans += map(made.remove, reader.take(splice.end))
+        for run in reader.take(splice.start):
+            made.keep(run)
+        for run in reader.take(splice.end):
+            made.remove(run)
         made.insert(splice.new, splice.start + growth, reader.next)
         growth += len(splice.new) - (splice.end - splice.start)
-    made.spans += reader.take_rest()
+    for run in reader.take_rest():
+        made.keep(run)
     return made.to_aligned()
 
 
@@ -130,7 +133,7 @@ def _move(units: Sequence[tuple[bytes, list[Span]]], new: Sequence[bytes]) -> Ve
         staying = (n,) if n < len(units) and n not in moving else ()
         for unit in (*moves.get(n, ()), *staying):
             result += units[unit][1]
-    return tuple(result)
+    return Vector.of(result)
 
 
 def _units(
@@ -158,42 +161,71 @@ class _Reader:
     """Reads a vector from its beginning on, by offsets in its content."""
 
     def __init__(self, vector: Vector) -> None:
-        self._vector = vector
-        self._stops = list(accumulate(map(attrgetter("n_bytes"), vector)))  # where each span ends in the content
-        self._n = 0
+        self._blocks = vector.blocks
+        self._ends = list(accumulate(block.n_bytes for block in self._blocks))  # where each ends in the content
+        self._block = -1  # the number of the block that is being read
+        self._spans: Sequence[Span] = ()  # of that block
+        self._stops: Sequence[int] = ()  # where each of them ends in the content
+        self._n = 0  # how many of them have been read
         self._rest: Span | None = None  # what remains of span n, if it was divided
 
     @property
     def next(self) -> Span | None:
-        return self._rest or (self._vector[self._n] if self._n < len(self._vector) else None)
+        if self._rest is not None or self._n < len(self._spans):
+            return self._rest or self._spans[self._n]
+        following = self._block + 1
+        return self._blocks[following].spans[0] if following < len(self._blocks) else None
 
-    def take(self, offset: int) -> list[Span]:
+    def take(self, offset: int) -> list[Block | Sequence[Span]]:
         """Return the spans up to an offset, and what was removed there."""
-        taken: list[Span] = []
+        runs: list[Block | Sequence[Span]] = []
+        block = bisect_right(self._ends, offset)  # the block with the byte at the offset
+        if block > self._block:
+            runs += self._take_before(block)
+        if block == len(self._blocks):
+            return runs
         n = bisect_right(self._stops, offset)  # the span with the byte at the offset
-        if n > self._n and self.next is not None:
-            taken += (self.next, *self._vector[self._n + 1 : n])
-            self._n, self._rest = n, None
-        span = self.next
-        if span is not None and (n_taken := offset - self._stops[n] + span.n_bytes) > 0:
+        taken = self._take_up_to(n)
+        span = self._rest or self._spans[n]
+        if (n_taken := offset - self._stops[n] + span.n_bytes) > 0:
             taken.append(span.part(0, n_taken))
             self._rest = span.part(n_taken, span.n_bytes)
-        return taken
+        return [*runs, taken]
+
+    def take_rest(self) -> list[Block | Sequence[Span]]:
+        return self._take_before(len(self._blocks))
 
     def between(self, start: int, stop: int) -> list[Span]:
         """Return what is there between two offsets, without a move to them."""
         found: list[Span] = []
-        for n in range(bisect_right(self._stops, start), len(self._vector)):
-            span = self._vector[n]
-            first = self._stops[n] - span.n_bytes
-            if first >= stop:
-                break
-            if not span.removers:
-                found.append(span.part(max(start - first, 0), min(stop - first, span.n_bytes)))
+        for block in range(bisect_right(self._ends, start), len(self._blocks)):
+            first = self._ends[block] - self._blocks[block].n_bytes
+            for span in self._blocks[block].spans:
+                if first >= stop:
+                    return found
+                if not span.removers and start < first + span.n_bytes:
+                    found.append(span.part(max(start - first, 0), min(stop - first, span.n_bytes)))
+                first += span.n_bytes
         return found
 
-    def take_rest(self) -> list[Span]:
-        return [] if self.next is None else [self.next, *self._vector[self._n + 1 :]]
+    def _take_before(self, block: int) -> list[Block | Sequence[Span]]:
+        """Return the rest of the block that is being read, and the blocks behind it before another one."""
+        runs: list[Block | Sequence[Span]] = [self._take_up_to(len(self._spans))]
+        runs += self._blocks[self._block + 1 : block]
+        self._block, self._spans, self._stops, self._n = block, (), (), 0
+        if block < len(self._blocks):
+            self._spans = self._blocks[block].spans
+            start = self._ends[block] - self._blocks[block].n_bytes
+            self._stops = list(accumulate((span.n_bytes for span in self._spans), initial=start))[1:]
+        return runs
+
+    def _take_up_to(self, n: int) -> list[Span]:
+        """Return the spans of the block that is being read before the n-th one."""
+        if n == self._n:
+            return []
+        taken = [self._rest or self._spans[self._n], *self._spans[self._n + 1 : n]]
+        self._n, self._rest = n, None
+        return taken
 
 
 class _Made:
@@ -202,22 +234,28 @@ class _Made:
     def __init__(
         self, event: int, texts: Texts, *, writes: bool = False, is_own: bool = False, donors: Sequence[Donor] = ()
     ) -> None:
-        self.spans: list[Span] = []
+        self._made = VectorBuilder()
         self._written: list[Span] = []
         self._donors = donors
         self._given: dict[int, list[Span]] = {}  # by writer: what donors gave
         self._event, self._texts, self._writes, self._is_own = event, texts, writes, is_own
 
     def to_aligned(self) -> Aligned:
-        spans = self.spans
+        vector = self._made.to_vector()
         if self._given:  # it is not also there as removed
-            spans = [span for span in spans if not (span.removers and self._is_given(span))]
-        return Aligned(tuple(spans), tuple(self._written))
+            vector = Vector.of(span for span in vector if not (span.removers and self._is_given(span)))
+        return Aligned(vector, tuple(self._written))
 
     def _is_given(self, span: Span) -> bool:
         return any(given.start <= span.start and span.stop <= given.stop for given in self._given.get(span.writer, ()))
 
-    def remove(self, span: Span) -> Span:
+    def keep(self, run: Block | Sequence[Span]) -> None:
+        self._made.add(run)
+
+    def remove(self, run: Block | Sequence[Span]) -> None:
+        self._made.add([self._to_removed(span) for span in (run.spans if isinstance(run, Block) else run)])
+
+    def _to_removed(self, span: Span) -> Span:
         """Return a span as the donor has it that removed it, else as the event removed it."""
         if span.removers:
             return span
@@ -231,8 +269,9 @@ class _Made:
         """
         if not text:
             return
-        spans, n = self.spans, len(self.spans)
-        while n and after is not None and after.writer in spans[n - 1].removers:
+        spans = self._made.spans
+        n = len(spans)
+        while after is not None and (n := n or self._made.reopen()) and after.writer in spans[n - 1].removers:
             n -= 1
         if any(self._event in span.removers for span in spans[n:]):
             n = len(spans)
@@ -256,14 +295,17 @@ class _Made:
                 self._written += given
             for span in given if given[0].writer != self._event else ():
                 self._given.setdefault(span.writer, []).append(span)
-            self.spans += given
+            self._made.spans += given
             start = reached
 
     def _returns(self, text: bytes) -> bool:
         """Bring back what was removed here if it is just this text. Returns whether it is."""
-        spans, event = self.spans, self._event
+        spans, event = self._made.spans, self._event
         first = len(spans)
-        while first and spans[first - 1].removers and len(spans) - first < MAX_REMOVED_SPANS:
+        while len(spans) - first < MAX_REMOVED_SPANS:
+            first = first or self._made.reopen()
+            if not first or not spans[first - 1].removers:
+                break
             first -= 1
         for start in range(first, len(spans)):
             stop = self._end_of(text, start)
@@ -278,9 +320,10 @@ class _Made:
 
     def _end_of(self, text: bytes, start: int) -> int | None:
         """Return where the removed spans end whose texts, from this one on, are the text together."""
-        for n in range(start, len(self.spans)):
-            own = self._texts.of(self.spans[n])
-            if self._event in self.spans[n].removers or not text.startswith(own):
+        spans = self._made.spans
+        for n in range(start, len(spans)):
+            own = self._texts.of(spans[n])
+            if self._event in spans[n].removers or not text.startswith(own):
                 return None
             text = text[len(own) :]
             if not text:

@@ -7,10 +7,12 @@ change to another one, and vectors can be stored, compared and forgotten one by 
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+BLOCK_SPANS = 256  # of a new block; at most twice as many
 OLDER = 0  # the event that wrote what is older than all changes
 _ABSENT = -1  # instead of an event: the content never had this text before
 
@@ -99,7 +101,82 @@ def _removers(writer: int, effects: Sequence[Effect]) -> tuple[int, ...]:
     return tuple(reversed(removers))
 
 
-Vector = tuple[Span, ...]
+class Block(Struct, frozen=True, gc=False):
+    """Spans side by side; at least one. n_bytes: how many bytes the content has of all of them."""
+
+    spans: tuple[Span, ...]
+    n_bytes: int
+
+
+class Vector:
+    """The spans of one content, in order.
+
+    They are in blocks, which the vectors of a file share: a change of one place makes one or two new blocks, however
+    many spans the file has.
+    """
+
+    def __init__(self, blocks: Iterable[Block] = ()) -> None:
+        self.blocks = tuple(blocks)
+
+    @classmethod
+    def of(cls, spans: Iterable[Span]) -> "Vector":
+        made = VectorBuilder()
+        made.spans += spans
+        return made.to_vector()
+
+    def __iter__(self) -> Iterator[Span]:
+        return chain.from_iterable(block.spans for block in self.blocks)
+
+    def __len__(self) -> int:
+        return sum(len(block.spans) for block in self.blocks)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Vector) and tuple(self) == tuple(other)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+
+class VectorBuilder:
+    """Makes a vector from its beginning on. spans: the last ones, which are in no block yet; may be changed."""
+
+    def __init__(self) -> None:
+        self.spans: list[Span] = []
+        self._blocks: list[Block] = []
+
+    def add(self, run: Block | Sequence[Span]) -> None:
+        """Add spans; a whole block stays one."""
+        if isinstance(run, Block):
+            self._close()
+            self._blocks.append(run)
+        else:
+            self.spans += run
+
+    def reopen(self) -> int:
+        """Take the last block back into the spans. Returns how many it has; 0 if there is none."""
+        if not self._blocks:
+            return 0
+        block = self._blocks.pop()
+        self.spans[:0] = block.spans
+        return len(block.spans)
+
+    def to_vector(self) -> Vector:
+        self._close()
+        return Vector(self._blocks)
+
+    def _close(self) -> None:
+        if not self.spans:
+            return
+        if len(self.spans) < BLOCK_SPANS // 2:  # else blocks would become ever smaller
+            self.reopen()
+        spans = self.spans
+        size = BLOCK_SPANS if len(spans) > 2 * BLOCK_SPANS else len(spans)
+        for at in range(0, len(spans), size):
+            block = tuple(spans[at : at + size])
+            self._blocks.append(Block(block, sum(span.n_bytes for span in block)))
+        spans.clear()
+
+
 Pair = tuple[Span | None, Span | None]  # of the same text in two vectors; None if that vector does not have it
 
 
@@ -160,7 +237,7 @@ def move(present: Vector, other: Vector, event: int) -> Vector:
             result.append(now.remove(event))
         else:
             result.append(now.bring_back(event) if now.removers else then)
-    return tuple(result)
+    return Vector.of(result)
 
 
 def _cuts(*vectors: Vector) -> dict[int, list[int]]:

@@ -66,7 +66,7 @@ class Story:
     def __init__(self, first: bytes, *, has_donors: bool = True) -> None:
         """Args: has_donors: whether a new content may have text of any known one; else only of the present one."""
         self.data, self._has_donors = first, has_donors
-        self.vector: Vector = (Span.from_writer(OLDER, 0, len(first)),) if first else ()
+        self.vector = Vector.of([Span.from_writer(OLDER, 0, len(first))] if first else ())
         self.texts = Texts()
         self.texts.add(first)
         self.entry_ids: list[str | None] = [None]  # of each event; None if it is not recorded

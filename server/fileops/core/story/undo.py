@@ -63,7 +63,7 @@ class Undo:
         leaves: bool = True,
     ) -> None:
         formats = frozenset(event for event in formats if event > min(chosen, default=event))
-        self._spans, self._chosen, self._formats, self._before = vector, chosen | formats, formats, before
+        self._spans, self._chosen, self._formats, self._before = tuple(vector), chosen | formats, formats, before
         self._next_event = max(self._chosen, default=0) + 1  # newer than what it undoes
         self._data, self._fmt = data, TextFormat(encoding=detect_format(data).encoding)
         self._texts = [texts.of(span) for span in vector]
@@ -114,7 +114,7 @@ class Undo:
                 for part in parts
                 if part.start < part.stop
             )
-        return tuple(spans)
+        return Vector.of(spans)
 
     # --- clusters ----------------------------------------------------------------------------------------------
 

@@ -67,10 +67,11 @@ def spans_between(vector: Vector, places: Sequence[tuple[int, int]]) -> Iterator
 
     Args: places: where each begins and ends.
     """
-    stops = list(accumulate(span.n_bytes for span in vector))
+    every = tuple(vector)
+    stops = list(accumulate(span.n_bytes for span in every))
     for start, end in places:
         first, stop = bisect_left(stops, start), bisect_right(stops, end)
-        spans = vector[first : stop + 1]
+        spans = every[first : stop + 1]
         starts = (at - span.n_bytes for span, at in zip(spans, stops[first : stop + 1], strict=True))
         yield [
             span
