@@ -34,8 +34,9 @@ from oracle.contents import (
     same,
     shown,
 )
-from oracle.peer import ANSWER_S, Peer, file_names
+from oracle.peer import Peer, file_names
 from oracle.texts import FORMATS, Vocabulary, codec_of, lf, text_of, words_of
+from support.patience import PATIENCE_S
 from support.rawclient import Message
 
 LONG = "s" * 200
@@ -970,7 +971,7 @@ class Game:
         for path, data in self.oracle.disk.items():
             actual = Path(path).read_bytes() if os.path.lexists(path) else None
             require(actual == data, f"{path} holds {actual!r}, not {data!r}")
-        until = time.monotonic() + ANSWER_S
+        until = time.monotonic() + PATIENCE_S
         while strange := file_names(self.root) - {"link", *(os.path.basename(path) for path in self.paths)}:
             require(time.monotonic() < until, f"left behind: {strange}")
             self._pause(0.01)  # what was cancelled may clear up behind its answer

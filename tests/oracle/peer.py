@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from typing import Any
 
 from oracle.contents import require
+from support.patience import PATIENCE_S
 from support.rawclient import Message, RawClient
 
-ANSWER_S = 90.0  # for what has to come; never waited out when all is well
 INTERNAL_ERROR, REQUEST_CANCELLED = -32603, -32800
 # Threads that change places a thousand times as often as usual meet in more ways.
 _HASTY = "import sys; sys.setswitchinterval(5e-6); from fileops.cli import main; sys.exit(main())"
@@ -54,7 +54,7 @@ class Peer:
     def answer(self, msg_id: int) -> Message:
         """Serves the daemon's own questions in the meantime."""
         while msg_id not in self._answers:
-            self._take(self._client.claim(lambda _: True, ANSWER_S))
+            self._take(self._client.claim(lambda _: True, PATIENCE_S))
         return self._answers.pop(msg_id)
 
     def result(self, method: str, params: object) -> Any:
@@ -117,7 +117,7 @@ class Peer:
     def shut_down(self) -> None:
         self.result("shutdown", None)
         self.notify("exit", None)
-        status = self._client.wait(ANSWER_S)
+        status = self._client.wait(PATIENCE_S)
         require(status == 0, f"the daemon ended with {status}: {self._client.stderr}")
         for message in self._client.received:
             self._take(message)
@@ -127,7 +127,7 @@ class Peer:
     def kill(self) -> None:
         """SIGKILL. What had been answered is kept for `outcome_if_any`."""
         self._client.process.kill()
-        self._client.wait(ANSWER_S)
+        self._client.wait(PATIENCE_S)
         for message in self._client.received:
             if "method" not in message:
                 self._take(message)

@@ -19,6 +19,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, get_args
@@ -136,18 +137,19 @@ def main() -> int:
     outcomes: Counter[str] = Counter()
     n_failed = n_games = 0
     seed = given.first_seed if given.seed is None else given.seed
-    while n_games == 0 or (given.seed is None and time.monotonic() < ends_at):
-        steps = [step for step in steps_of(given.daemon, seed, given.steps) if step.name not in given.without]
-        report = play(seed, steps, daemon=given.daemon)
-        outcomes += report.outcomes
-        n_games += 1
-        if report.fault is not None:
-            n_failed += 1
-            sys.stdout.write(f"{_shrink(report, given.shrink, given.daemon) if given.shrink else report}\n\n")
-            sys.stdout.flush()
-        elif given.seed is not None:
-            sys.stdout.write(f"{report}\n")
-        seed += 1
+    with suppress(KeyboardInterrupt):  # the counts are shown all the same
+        while n_games == 0 or (given.seed is None and time.monotonic() < ends_at):
+            steps = [step for step in steps_of(given.daemon, seed, given.steps) if step.name not in given.without]
+            report = play(seed, steps, daemon=given.daemon)
+            outcomes += report.outcomes
+            n_games += 1
+            if report.fault is not None:
+                n_failed += 1
+                sys.stdout.write(f"{_shrink(report, given.shrink, given.daemon) if given.shrink else report}\n\n")
+                sys.stdout.flush()
+            elif given.seed is not None:
+                sys.stdout.write(f"{report}\n")
+            seed += 1
     counted = "\n".join(f"{n:7d}  {what}" for what, n in sorted(outcomes.items()))
     sys.stdout.write(f"{counted}\n{n_games} games, {n_failed} failed\n")
     return 1 if n_failed else 0

@@ -35,6 +35,7 @@ from oracle.consent import (
 from oracle.contents import Wrong, judge_splice, require, shown
 from oracle.game import Step
 from oracle.texts import Vocabulary, words_of
+from support.patience import PATIENCE_S
 from support.shared_daemon import LspClient, McpHost, Refused, SharedDaemon, code_of, shared_daemon
 
 STEPS: dict[str, float] = {  # and how often, beside each other
@@ -43,8 +44,6 @@ STEPS: dict[str, float] = {  # and how often, beside each other
     "join_editor": 4, "leave_editor": 2, "join_agent": 5, "leave_agent": 3, "twin": 4,
     "loosen": 3, "history": 4, "undo_of_another": 4, "list_sessions": 4, "change_roots": 4,
 }  # fmt: skip
-TOLD_S = 10.0  # for a text that has to follow an edit whose call was cancelled
-SILENCE_S = 10.0  # after which an editor that should not have been the only one asked says no
 MAX_AGENTS, MAX_EDITORS = 6, 3
 LONG = "s" * 200
 # Ids of a session, given by its host or by a request. What agrees in 200 characters, begins with another one's name,
@@ -621,7 +620,7 @@ class SharedGame:
             if turn.others is not None:
                 return turn.others
             try:
-                await asyncio.wait_for(turn.is_over.wait(), SILENCE_S)
+                await asyncio.wait_for(turn.is_over.wait(), PATIENCE_S / 3)  # sooner than the request gives up
             except TimeoutError:
                 self._faults.append(f"{name} was asked, and {turn.decider} was not")
         return {"outcome": "cancel"}
@@ -819,7 +818,7 @@ class SharedGame:
     async def _require_told(self, agent: AgentSeat, local: str | None, path: str) -> None:
         """An edit that was applied and not answered is reported with the session's next result."""
         loop = asyncio.get_running_loop()
-        until = loop.time() + TOLD_S
+        until = loop.time() + PATIENCE_S
         while True:
             answer = await self._start_read(agent, local, path)
             self._take_notices(agent, local, answer)
