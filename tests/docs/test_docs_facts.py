@@ -4,10 +4,11 @@ The release notes of ended versions and the decisions of `adr/` say what was tru
 """
 
 import argparse
+import json
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 from architecture.imports import ROOT
 from fileops.arguments import parser
@@ -26,6 +27,11 @@ COMMAND = re.compile(r"^(?:\$ )?fileops-server ([a-z][a-z-]*)\b")
 CODE = re.compile(r"^```.*?\n(.*?)^```|`([^`\n]+)`", re.MULTILINE | re.DOTALL)
 OPTION = re.compile(r"fileops-server[^`\n|;#]*")
 MODULE = re.compile(r"`((?:server/fileops|fileops|tests|clients)/[\w./-]+\.(?:py|ts|lua|sh))\b")
+NAME = re.compile(r"`\"?([a-z]+(?:_[a-z0-9]+)+)\"?`")
+WORD = re.compile(r"[A-Za-z_]\w*")
+OF_OTHERS = {"from-classes.md", "SEEDS.md", "STYLE.md"}  # pages with names of another program, of orders, of examples
+SOURCES = ("server", "clients", "examples", "tools", "tests")
+NOT_OURS = {"node_modules", ".vscode-test", "__pycache__", "dist"}
 CODES = re.compile(r"^ +Codes: (.+?)(?:\n\n|\n +(?=[A-Z][a-z]+:)|\n +\"\"\")", re.MULTILINE | re.DOTALL)
 
 
@@ -76,6 +82,56 @@ def test_options_that_a_page_gives_to_a_command_exist() -> None:
     assert complaints == []
 
 
+def names_in_sources() -> set[str]:
+    """All words of the sources, and the names of their files."""
+    found = set[str]()
+    for folder in SOURCES:
+        for path in (ROOT / folder).rglob("*"):
+            if path.suffix in {".py", ".ts", ".lua", ".json", ".toml", ".sh"} and not NOT_OURS & set(path.parts):
+                found |= {*WORD.findall(path.read_text(encoding="utf-8", errors="replace")), path.stem}
+    return found | {name.removesuffix("_spec") for name in found}
+
+
+def test_options_keys_and_codes_that_a_page_names_exist() -> None:
+    """A setting that was removed or renamed must leave all pages, and so must a key of the wire."""
+    known = names_in_sources()
+    named = [(page, name) for page, text in texts() if Path(page).name not in OF_OTHERS for name in NAME.findall(text)]
+    assert len(named) > 500
+    assert [f"{page}: {name}" for page, name in named if name not in known] == []
+
+
+def test_settings_of_vscode_that_a_page_names_exist() -> None:
+    manifest = json.loads((ROOT / "clients" / "vscode" / "package.json").read_text(encoding="utf-8"))["contributes"]
+    known = {name for part in as_list(manifest["configuration"]) for name in part["properties"]}
+    commands = {command["command"] for command in manifest["commands"]}
+    pages = [ROOT / "docs" / "guide", ROOT / "docs" / "tutorial", ROOT / "clients" / "vscode" / "README.md"]
+    named = [
+        (page, name)
+        for page, text in texts([path for path in PAGES if path in pages or path.parent in pages])
+        for name in re.findall(r"`(fileops\.[a-z][\w.]*)[`\":]", text)
+    ]
+    assert len(named) > 10
+    other = {"fileops.vsix", "fileops.ports", "fileops.strategies", "fileops.processors", "fileops.validators"}
+    assert [f"{page}: {name}" for page, name in named if name not in known | commands | other] == []
+
+
+def test_defaults_of_neovim_are_those_of_its_help() -> None:
+    plugin = ROOT / "clients" / "neovim"
+    text = (plugin / "lua/fileops/config.lua").read_text(encoding="utf-8")
+    help_text = (plugin / "doc/fileops.txt").read_text(encoding="utf-8")
+    in_code = re.search(r"^M\.defaults = \{(.*?)^\}", text, re.MULTILINE | re.DOTALL)
+    in_help = re.search(r"^\tvim\.g\.fileops = \{(.*?)^\t\}", help_text, re.MULTILINE | re.DOTALL)
+    assert in_code is not None
+    assert in_help is not None
+    defaults = [sorted(re.findall(r"(\w+) = ([^{\s]+?),?\s", found[1])) for found in (in_code, in_help)]
+    assert len(defaults[0]) > 10
+    assert defaults[0] == defaults[1]
+
+
+def as_list(value: object) -> list[Any]:
+    return cast("list[Any]", value) if isinstance(value, list) else [value]
+
+
 def test_modules_that_a_page_names_exist() -> None:
     complaints = [
         f"{page}: {name}"
@@ -88,7 +144,7 @@ def test_modules_that_a_page_names_exist() -> None:
 
 def test_codes_in_docstrings_of_the_client_exist() -> None:
     known = {failure.code for failure in FAILURES} | {"invalid_params"}
-    methods = {path.stem for path in CLIENT} | {"edit", "apply_changes"}  # "as `edit`"
+    methods = {path.stem for path in CLIENT} | {"edit", "read", "apply_changes"}  # "as `edit`"
     paragraphs = [(page, found) for page, text in texts(CLIENT) for found in CODES.findall(text)]
     assert len(paragraphs) >= 8
     complaints = [

@@ -332,6 +332,29 @@ def test_names_that_are_places_go_stale_when_cells_move(client: RawClient, tmp_p
     assert [source for _, source in sources(path)] == ["# Newer", "a = 1", "b = 3"]
 
 
+# R-NB-24, and what a name is
+def test_cells_whose_ids_name_no_single_cell_are_named_by_their_places(client: RawClient, tmp_path: Path) -> None:
+    path = tmp_path / "names.ipynb"
+    ids = ("same", "same", "two words", "x" * 65, "cell-5", None, "fine")
+    path.write_text(notebook(*(code(cell_id, f"v{n} = 1") for n, cell_id in enumerate(ids))), encoding="utf-8")
+    before = path.read_bytes()
+    read = client.read(path)
+    names = ["cell-0", "cell-1", "cell-2", "cell-3", "cell-5", "#5", "fine"]
+    assert [cell["cell_id"] for cell in read["details"]["cells"]] == names
+    assert read["output"].count('note="its own id is not usable"') == 4
+    shared = edit(client, path, {"kind": "source", "cell_id": "same", "source": "w = 1"})
+    assert shared["output"].endswith('2 cells have the id "same". Use instead one of: cell-0, cell-1.</tool_use_error>')
+    assert (shared["error"]["code"], shared["details"]["same_id"]) == ("no_cell", ["cell-0", "cell-1"])
+    by_place = edit(client, path, {"kind": "edit", "cell_id": "#6", "old_string": "v6", "new_string": "w6"})
+    assert (by_place["error"]["code"], by_place["details"]["at_index"]) == ("no_cell", "fine")
+    assert path.read_bytes() == before
+    for n, name in enumerate(names):
+        step = {"kind": "edit", "cell_id": name, "old_string": f"v{n}", "new_string": f"w{n}"}
+        assert edit(client, path, step)["error"] is None
+        before = before.replace(f"v{n} ".encode(), f"w{n} ".encode())
+        assert path.read_bytes() == before
+
+
 FAULTS = [
     (b'{"cells": [', "json", True),
     (b"\xff\xfe{\x00}\x00", "encoding", True),
@@ -550,6 +573,63 @@ def test_mcp_tools_take_the_arguments_of_claude_code(study: Path) -> None:
         assert [item["type"] for item in shown["content"]] == ["text", "image"]
         without_key = host.answer(host.start_tool("NotebookEdit", notebook_path=str(study), cell_id="c1"))
         assert "$.new_source" in json.dumps(without_key)
+
+
+CLAUDES_CALLS: list[tuple[dict[str, Any], list[tuple[str, str]] | str]] = [
+    ({"cell_id": "b", "new_source": "x"}, [("code", "1"), ("code", "x"), ("code", "3")]),
+    ({"cell_id": "b", "new_source": ""}, [("code", "1"), ("code", ""), ("code", "3")]),
+    (
+        {"cell_id": "b", "new_source": "x", "edit_mode": "replace", "cell_type": "markdown"},
+        [("code", "1"), ("markdown", "x"), ("code", "3")],
+    ),
+    (
+        {"cell_id": "b", "new_source": "x", "old_string": "2"},
+        [("code", "1"), ("code", "x"), ("code", "3")],
+    ),
+    (
+        {"cell_id": "b", "new_source": "x", "edit_mode": "insert", "cell_type": "raw"},
+        [("code", "1"), ("code", "2"), ("raw", "x"), ("code", "3")],
+    ),
+    (
+        {"cell_id": "b", "new_source": "x", "edit_mode": "insert", "cell_type": "code", "position": "before"},
+        [("code", "1"), ("code", "x"), ("code", "2"), ("code", "3")],
+    ),
+    ({"cell_id": "b", "new_source": "", "edit_mode": "delete"}, [("code", "1"), ("code", "3")]),
+    ({"cell_id": "c", "edit_mode": "move", "target_id": "a"}, [("code", "1"), ("code", "3"), ("code", "2")]),
+    ({"new_source": "x", "edit_mode": "insert", "cell_type": "code"}, 'The last cell is \\"c\\".'),
+    ({"cell_id": "cell-1", "new_source": "x"}, 'The cell at this index has the id \\"b\\": use that.'),
+    ({"cell_id": "b", "new_source": "x", "edit_mode": "insert"}, "$.cell_type"),
+    ({"cell_id": "b"}, "$.new_source"),
+    ({"new_source": "x"}, "$.cell_id"),
+    ({"edit_mode": "delete", "new_source": ""}, "$.cell_id"),
+    ({"cell_id": "b", "edit_mode": "move"}, "$.target_id"),
+    ({"cell_id": "b", "edit_mode": "delete", "old_string": "2"}, "$.old_string"),
+    (
+        {"cell_id": "b", "edit_mode": "insert", "new_source": "x", "cell_type": "code", "old_string": "2"},
+        "$.old_string",
+    ),
+    ({"edit_mode": "insert", "new_source": "x", "cell_type": "code", "target_id": "b"}, "$.target_id"),
+]
+
+
+# R-NB-38
+def test_arguments_of_claude_code_mean_what_they_mean_there(tmp_path: Path) -> None:
+    path = tmp_path / "calls.ipynb"
+    with mcp_client(tmp_path, "--tools", "+notebook") as host:
+        host.begin()
+        for arguments, outcome in CLAUDES_CALLS:
+            path.write_text(notebook(code("a", "1"), code("b", "2", [stream("out")], 7), code("c", "3")))
+            before = path.read_bytes()
+            host.tool("Read", file_path=str(path))
+            answer = host.answer(host.start_tool("NotebookEdit", notebook_path=str(path), **arguments))
+            if isinstance(outcome, str):
+                assert outcome in json.dumps(answer), (arguments, answer)
+                assert path.read_bytes() == before
+                continue
+            cells = json.loads(path.read_bytes())["cells"]
+            assert [(cell["cell_type"], "".join(cell["source"])) for cell in cells] == outcome, (arguments, answer)
+            kept = [cell for cell in cells if cell["id"] == "b" and cell["cell_type"] == "code"]
+            assert [(cell["execution_count"], len(cell["outputs"])) for cell in kept] in ([(7, 1)], [])
 
 
 # R-NB-3

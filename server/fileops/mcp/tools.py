@@ -389,6 +389,9 @@ def _cell_step(given: NotebookEditArguments) -> CellStep:
     for key in _NEEDED_FOR[mode]:
         if not getattr(given, key) and not (key == "new_source" and source == ""):
             raise InvalidParams(f'is missing: edit_mode "{mode}" needs it', f".{key}")
+    for key, its_mode in _ONLY_FOR.items():
+        if getattr(given, key) and mode != its_mode:
+            raise InvalidParams(f'does not belong to edit_mode "{mode}"', f".{key}")
     match mode:
         case "insert":
             after, before = (cell_id, None) if given.position == "after" else (None, cell_id)
@@ -412,6 +415,9 @@ _NEEDED_FOR: dict[str, tuple[str, ...]] = {
     "replace": ("cell_id", "new_source"), "insert": ("new_source", "cell_type"), "delete": ("cell_id",),
     "move": ("cell_id", "target_id"), "clear_outputs": (),
 }  # fmt: skip
+# What the other modes would leave out of account, so that they would do more than was meant. Claude Code's own
+# arguments are taken with each mode, as there.
+_ONLY_FOR = {"old_string": "replace", "target_id": "move"}
 
 
 async def _notebook_read(service: "FileOps", call: ToolCall) -> ToolAnswer:

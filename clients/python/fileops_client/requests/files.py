@@ -43,7 +43,9 @@ class FileRequests(Sender):
             session_id: whose read it is; by default this client's session.
             timeout_s: seconds until the request is cancelled; by default the client's `timeout_s`.
 
-        Codes: those of every file, `binary`, `not_regular_file`, `too_large`, `too_many_chars`, `image_unreadable`.
+        Codes: `not_found`, `is_directory`, `not_regular_file`, `not_absolute`, `outside_roots`, `not_permitted` (agents
+        must not read it), `permission_denied`, `io_error`, `binary`, `too_large`, `too_many_chars`, `image_unreadable`;
+        of one cell also `no_cell` and `notebook_invalid`.
         """
         params = drop_none(
             file_path=path_of(file_path),
@@ -118,7 +120,7 @@ class FileRequests(Sender):
 
         Codes: `not_read`, `modified_externally` (read it again), `no_match`, `multiple_matches`, `count_mismatch` (see
         `result.suggestions`), `no_change`, `already_exists`, `binary`, `notebook`, `not_encodable`, `rejected`,
-        `undecided`, `approval_timeout`, `apply_refused`, `disk_full`, `io_error`, and those of every file.
+        `undecided`, `approval_timeout`, `apply_refused`, `disk_full`, and those of `read` about the file.
         Give the model `result.text_for_model`.
         """
         params = drop_none(
@@ -181,13 +183,20 @@ class FileRequests(Sender):
 
         Args:
             file_path: absolute, of an `.ipynb`.
-            cells: the steps of `fileops/editNotebook`, such as {"kind": "source", "cell_id": "c1", "source": "x = 1"}.
+            cells: the steps, at most 100; [..] may be left out. A `cell_id` is a name that a read shows:
+                {"kind": "edit", "cell_id", "old_string", "new_string", ["replace_all", "expected_replacements"]}
+                {"kind": "source", "cell_id", "source", ["cell_type"]} replaces the whole source
+                {"kind": "insert", "cell_type", "source", "after" or "before": a `cell_id`}
+                {"kind": "move", "cell_id", "after" or "before": a `cell_id`}
+                {"kind": "type", "cell_id", "cell_type"}; {"kind": "delete", "cell_id"}
+                {"kind": "clear_outputs", ["cell_id"]}; without it of all code cells
             dry_run: check and preview, but write nothing.
             include_texts: return the whole text before and after in `details`.
             session_id: whose edit it is; by default this client's session.
             timeout_s: seconds until the request is cancelled; by default the client's `timeout_s`.
 
-        Codes: those of `edit`, `notebook_invalid`, `no_cell`, `cell_conflict`.
+        Codes: those of `edit`, `notebook_invalid`, `no_cell`, `cell_conflict`; `details["edit_index"]` is the 0-based
+        step that failed. `modified_externally` means that this very cell has changed; other cells do not matter.
         """
         params = drop_none(
             file_path=path_of(file_path),
