@@ -743,7 +743,29 @@ async def test_rename_is_one_line_of_changes_as_of_the_log(shared: Place, folder
             await agent.end_command(command_id)
         for command in ("changes", "log"):
             lines = [line.strip() for line in lines_of(await run(shared, folder, command)) if line.startswith("  ")]
-            assert lines == ["R a.txt to z.txt"]  # what changed with it is not counted
+            assert lines == ["R a.txt to z.txt"]
+
+
+async def test_rename_with_an_edit_is_one_change_with_the_lines_of_the_edit_alone(shared: Place, folder: Path) -> None:
+    """R-CLI-5: no list counts the other lines, which the file has under either name."""
+    patch = "*** Begin Patch\n*** Update File: a.txt\n*** Move to: z.txt\n@@\n-four\n+4\n*** End Patch\n"
+    async with FileOpsClient.attach(root=folder, role="editor") as editor:
+        await until_started(editor)
+        async with FileOpsClient.attach(root=folder, host="codex") as agent:
+            await agent.begin_turn(title="Move it")
+            await agent.read(folder / "a.txt")
+            assert (await agent.request("fileops/applyPatch", {"patch": patch}))["status"] == "success"
+        listed = "R a.txt to z.txt  +1 -1"
+        for command in ("changes", "log"):
+            lines = [line.strip() for line in lines_of(await run(shared, folder, command)) if line.startswith("  ")]
+            assert lines == [listed]
+        assert "(1 file +1 -1)" in lines_of(await run(shared, folder, "log"))[0]
+        assert "(1 change in 1 file)" in lines_of(await run(shared, folder, "log", "--turns"))[0]
+        turn, change, *rest = lines_of(await run(shared, folder, "log", "last-turn"))
+        assert ("(1 change in 1 file)" in turn, change.endswith(listed)) == (True, True)
+        assert [line for line in rest if line[:1] not in {"@", " ", ""}] == [
+            "rename from a.txt", "rename to z.txt", "--- a.txt", "+++ z.txt", "-four", "+4",
+        ]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", ["a.txt", "z.txt"])

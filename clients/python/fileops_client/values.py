@@ -547,6 +547,15 @@ class EditStats(Value):
     """The share that was undone, from 0 to 1."""
 
 
+class EditedLines(Value):
+    """How a renamed file differs from its text under the old name."""
+
+    added: int
+    """How many lines were added."""
+    removed: int
+    """How many lines were removed."""
+
+
 class EndedCommand(Value):
     """What a command changed."""
 
@@ -840,6 +849,8 @@ class RecordEntry(Value):
     """In `fileops/log` and `fileops/entry`, for a notebook before and after: the cells that differ."""
     other_change: Literal["form only", "outputs only"] | None = None
     """There, for a notebook whose cells have the same sources, types and order: what differs."""
+    edited: EditedLines | None = None
+    """In `fileops/log` and `fileops/recordItem`, with `moved_from`: how it differs from the text under the old name."""
 
 
 class RecordItem(Value):
@@ -1301,6 +1312,8 @@ class Turn(Value):
     """How many files these entries concern."""
     n_undone: int
     """How many entries are no longer in force."""
+    n_renames: int = 0
+    """How many entries in force only say that a renamed file's old name is gone: lists count neither them nor it."""
 
 
 class TurnsResult(Value):
@@ -1443,6 +1456,8 @@ class UnkeptFile(Value):
     """From top to bottom."""
     undone: tuple[UndonePlace, ...]
     """From top to bottom."""
+    edited: EditedLines | None = None
+    """If an agent renamed it, and the old name is gone: how it differs from the text under that name."""
 
 
 class UnkeptOfFile(Value):

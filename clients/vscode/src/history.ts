@@ -46,10 +46,12 @@ export class History {
   }
 
   #itemOf(entry: RecordEntry): Item {
-    const { path: filePath, moved_from, kind, added, removed, time, undone_by, undoes, rewind_id, undoable, content } = entry;
+    const { path: filePath, moved_from, kind, time, undone_by, undoes, rewind_id, undoable, content, edited } = entry;
+    const { added, removed } = edited ?? entry;
     const what = moved_from ? `renamed from ${path.basename(moved_from)}` : VERBS[kind];
     const note = undone_by !== null ? 'undone' : rewind_id !== null || undoes.length > 0 ? 'an undo' : '';
-    const size = content === 'kept' ? `+${added} −${removed}` : content.replaceAll('_', ' ');
+    const isRenamedOnly = edited !== undefined && added + removed === 0;
+    const size = content !== 'kept' ? content.replaceAll('_', ' ') : isRenamedOnly ? '' : `+${added} −${removed}`;
     const facts = [size, what, this.#authorOf(entry), clock(time), note];
     return {
       label: path.basename(filePath), description: facts.filter(fact => fact !== '').join(' · '),
@@ -67,7 +69,9 @@ export class History {
   async entries(sessionId?: string): Promise<RecordEntry[]> {
     if (!this.daemon.can('fileops/log')) return [];
     const { entries } = await this.daemon.request('fileops/log', { limit: SHOWN_ENTRIES, ...(sessionId === undefined ? {} : { session_id: sessionId }) });
-    return entries.filter(({ by, rewind_id }) => by.kind === 'session' || by.kind === 'command' || by.kind === 'unsure' || rewind_id !== null);
+    const arrived = new Set(entries.filter(({ edited }) => edited).map(({ moved_from }) => moved_from)); // renames are one row, of the new name
+    return entries.filter(({ by, rewind_id, path: filePath, moved_to }) => (by.kind === 'session' || by.kind === 'command' || by.kind === 'unsure' || rewind_id !== null)
+      && (moved_to === null || !arrived.has(filePath)));
   }
 
   async show({ entry_id, path: filePath, time }: RecordEntry): Promise<void> {

@@ -350,7 +350,10 @@ export function changesSuite(): void {
       const patch = `*** Begin Patch\n*** Update File: ${old}\n*** Move to: ${made}\n@@\n-line 5\n+LINE 5\n*** End Patch\n`;
       assert.equal((await api.request('fileops/applyPatch', { patch, session_id: session.id! })).status, 'success');
       const row = await until(() => rowOf(made), 'it is listed');
-      assert.match(String(row.decorations?.tooltip), /^1 change of .+: moved from .*old\.py$/);
+      assert.match(String(row.decorations?.tooltip), /^1 change of .+: moved from .*old\.py, \+1 −1$/);
+      assert.match(insides.changes.groups.find(({ id }) => id === row.groupId)!.label, / · \+1 −1$/);
+      const listed = (await insides.history.entries()).filter(({ path: changed }) => changed === made || changed === old);
+      assert.deepEqual(listed.map(entry => [entry.path, entry.edited]), [[made, { added: 1, removed: 1 }]]);
       assert.deepEqual(rows().filter(({ target }) => target).map(({ resourceUri }) => path.basename(resourceUri.fsPath)), ['renamed.py']);
       await open(made);
       assert.equal(await textBefore(made), LINES, 'what it was under its old name');

@@ -17,10 +17,10 @@ async def log(service: "FileOps", params: wire.LogParams) -> wire.LogResult:
     of = None if params.session_id is None else service.names.resolve(params.session_id)
     query = wire.log_query(params, session_id=of)
     try:
-        entries, compared, more = await service.history.log(query, params.file_path, params.root)
+        page = await service.history.log(query, params.file_path, params.root)
     except RecordRefused as fault:
         raise InvalidParams(str(fault)) from None
-    return wire.log_result(entries, compared, more=more)
+    return wire.log_result(page.entries, page.compared, page.edited, more=page.more)
 
 
 async def entry(service: "FileOps", params: wire.EntryParams) -> wire.EntryResult:

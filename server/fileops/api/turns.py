@@ -32,6 +32,7 @@ async def list_turns(service: "FileOps", params: wire.TurnsParams) -> wire.Turns
                 n_entries=entry.n_entries,
                 n_files=entry.n_files,
                 n_undone=entry.n_undone,
+                n_renames=entry.n_renames,
             )
             for entry in counted
         ]

@@ -193,6 +193,15 @@ class Entry(Struct, frozen=True, kw_only=True):
         return self.undone_by is None and self.content == "kept" and self.gap != "baseline"
 
 
+class EditedLines(Struct, frozen=True, kw_only=True):
+    """How a renamed file differs from its text under the old name."""
+
+    added: int
+    """How many lines were added."""
+    removed: int
+    """How many lines were removed."""
+
+
 class Known(Struct, frozen=True, kw_only=True, gc=False):
     """What the recorder knows of a file that exists. content: its kind.
 
@@ -282,12 +291,16 @@ class TurnRecord(Struct, frozen=True, kw_only=True):
 
 
 class CountedTurn(Struct, frozen=True, kw_only=True):
-    """A turn and its number of entries. n_undone: those that are no longer in force."""
+    """A turn and its number of entries.
+
+    n_undone: those that are no longer in force. n_renames: those in force that only took a file's old name away.
+    """
 
     turn: TurnRecord
     n_entries: int
     n_files: int
     n_undone: int
+    n_renames: int
 
 
 class CommandRecord(Struct, frozen=True, kw_only=True):

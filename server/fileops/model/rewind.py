@@ -1,5 +1,6 @@
 """Rewinds as values (what is requested, what it would do, what it did), and the changes that can be kept or undone."""
 
+from collections.abc import Mapping
 from typing import Literal
 
 from msgspec import UNSET, Struct, UnsetType
@@ -7,7 +8,7 @@ from msgspec import UNSET, Struct, UnsetType
 from fileops.model.edits import Change, LineRange, Splice
 from fileops.model.errors import FileOpsError
 from fileops.model.files import Source
-from fileops.model.record import By, CommandRecord, CountedTurn, Entry
+from fileops.model.record import By, CommandRecord, CountedTurn, EditedLines, Entry
 from fileops.model.sessions import SessionName
 
 TargetKind = Literal[
@@ -231,6 +232,8 @@ class UnkeptFile(Struct, frozen=True, kw_only=True):
     """From top to bottom."""
     undone: tuple[UndonePlace, ...]
     """From top to bottom."""
+    edited: EditedLines | UnsetType = UNSET
+    """If an agent renamed it, and the old name is gone: how it differs from the text under that name."""
 
 
 class UnkeptOfFile(Struct, frozen=True, kw_only=True):
@@ -361,7 +364,8 @@ class BlamedLines(Struct, frozen=True, kw_only=True):
 class RecordItem(Struct, frozen=True, kw_only=True):
     """What an id of the record stands for: exactly one of entry, command, turn and rewind (its id).
 
-    entries: the item's, newest first. diff: of all of them. truncated: whether it has more entries than these.
+    entries: the item's, newest first. diff: of all of them. edited: by entry, how renamed files differ. truncated:
+    whether it has more entries than these.
     """
 
     entries: tuple[Entry, ...]
@@ -370,4 +374,5 @@ class RecordItem(Struct, frozen=True, kw_only=True):
     command: CommandRecord | None = None
     turn: CountedTurn | None = None
     rewind_id: str | None = None
+    edited: Mapping[str, EditedLines] = {}
     truncated: bool = False

@@ -2,9 +2,11 @@
 
 from collections import Counter
 
+from msgspec.structs import replace
+
 from fileops.core import text
 from fileops.core.diff.contents import common_lines, splices_between
-from fileops.core.diff.unified import change_of, format_unified_diff
+from fileops.core.diff.unified import change_of, diff_name, format_unified_diff
 from fileops.model.edits import Splice
 from fileops.model.files import TextFormat
 from fileops.model.record import Contents, Entry
@@ -35,6 +37,17 @@ def diff_of(entry: Entry, contents: Contents) -> str:
     if entry.after is None:
         return format_unified_diff(change.hunks, file_path=entry.path, removes=True)
     return change.unified
+
+
+def diff_of_rename(departure: Entry, arrival: Entry, contents: Contents) -> str:
+    """Return the unified diff of a renamed file, with the headers that git has for a rename.
+
+    Args: contents: the one before under the old name, and the one after under the new name.
+    """
+    old, new = diff_name(departure.path), diff_name(arrival.path)
+    renamed = "".join(f"rename {word} {name.rstrip()}\n" for word, name in (("from", old), ("to", new)))
+    _, _, rest = diff_of(replace(arrival, before=departure.before), contents).partition("\n")
+    return renamed + (f"--- {old}\n{rest}" if rest else "")
 
 
 def count_lines(before: bytes, after: bytes) -> tuple[int, int]:

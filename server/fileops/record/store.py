@@ -849,13 +849,14 @@ class RecordStore:
             conditions.append(f"({condition} OR path IS NULL)")
             values += of
         sql = (
-            "SELECT turn.body, count(path), count(DISTINCT path), count(undone_by) "
+            "SELECT turn.body, count(path), count(DISTINCT path), count(undone_by), "
+            "count(moved_to) FILTER (WHERE undone_by IS NULL) "
             "FROM turn LEFT JOIN entry USING (turn_id) "
             f"WHERE {' AND '.join(conditions)} GROUP BY turn_id ORDER BY began DESC, turn.rowid DESC LIMIT ?"
         )
 
         def to_counted(row: tuple[Any, ...]) -> CountedTurn:
-            return CountedTurn(turn=_turn_of(row), n_entries=row[1], n_files=row[2], n_undone=row[3])
+            return CountedTurn(turn=_turn_of(row), n_entries=row[1], n_files=row[2], n_undone=row[3], n_renames=row[4])
 
         return self._read(to_counted, sql, *values, -1 if limit is None else limit)
 

@@ -346,7 +346,7 @@ class ChangesScreen(ModalScreen[None]):
                 name = names[id(row)]
                 drawn = Text(f" {'>' if is_chosen else ' '} {name}", style="reverse" if is_chosen else "")
                 drawn.append(" " * max(0, width - cells(name)))
-                if row.has_lines:
+                if row.has_lines and not row.is_rename_only:
                     drawn.append(f"  +{row.added}", style="green").append(f" -{row.removed}", style="red")
                 elif row.moved_from is None:
                     drawn.append("  (whole file)", style="dim")

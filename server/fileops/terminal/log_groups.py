@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from fileops.terminal.head_moves import HeadMove
 from fileops_client.author import Author
-from fileops_client.values import RecordEntry
+from fileops_client.values import EditedLines, RecordEntry
 
 TOGETHER_S = 600.0  # between two changes by one author outside any known turn
 BY_GIT_S = 2.0  # between files that git wrote together, or a file and its log entry, whose times are whole seconds
@@ -59,11 +59,11 @@ class GroupedFile(Struct, frozen=True, kw_only=True):
 
     @property
     def added(self) -> int:
-        return sum(entry.added for entry in self._own())
+        return sum(lines.added for lines in self._own())
 
     @property
     def removed(self) -> int:
-        return sum(entry.removed for entry in self._own())
+        return sum(lines.removed for lines in self._own())
 
     @property
     def without_content(self) -> str | None:
@@ -72,14 +72,16 @@ class GroupedFile(Struct, frozen=True, kw_only=True):
 
     @property
     def is_rename_only(self) -> bool:
-        return self.letter == "R" and not any(self._own())
+        return self.letter == "R" and not (self.added or self.removed)
 
-    def _own(self) -> Iterator[RecordEntry]:
-        """Leaves out entries that are halves of renames, because they change no line."""
+    def _own(self) -> Iterator[RecordEntry | EditedLines]:
+        """What changed lines. A rename, which has two entries, changes those that differ under the new name."""
         for entry in self.entries:
             is_half = entry.kind in {"create", "delete"} and (entry.moved_from or entry.moved_to) is not None
-            if not (self.moved_from is not None and is_half):
+            if self.moved_from is None or not is_half:
                 yield entry
+            elif entry.edited is not None:
+                yield entry.edited
 
 
 def is_undo(entry: RecordEntry) -> bool:

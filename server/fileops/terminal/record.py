@@ -353,7 +353,9 @@ async def _item(client: CommandClient, options: argparse.Namespace) -> int:
             ]
         )
     if item.entry is None:
-        lines += (entry_line(entry, folder) for entry in reversed(item.entries))  # in the order of their diffs
+        arrived = {entry.moved_from for entry in item.entries if entry.edited is not None}
+        shown = (entry for entry in item.entries if entry.moved_to is None or entry.path not in arrived)
+        lines += (entry_line(entry, folder) for entry in reversed([*shown]))  # in the order of their diffs
     if item.truncated:
         more = f"Only the newest {len(item.entries)} changes are shown; `log` and `diff` with a path show others."
         answer["truncated"] = True

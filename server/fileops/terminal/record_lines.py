@@ -40,9 +40,14 @@ _LEFT = {
 def entry_line(entry: RecordEntry, folder: str) -> Line:
     """`e-3c9d12ab  14:02:11  codex · python fix.py  M src/a.py  +3 -1`."""
     line: Line = [(short_id(entry.entry_id), "id"), (f"  {when(entry.time)}  ", "plain")]
-    line += [_author(entry.by), COLUMN, (f"{_LETTERS[entry.kind]} {shorten_path(entry.path, folder)}", "plain")]
-    if entry.content == "kept" and entry.kind != "mode":
-        line += [*_size_columns(entry.added, entry.removed)]
+    letter, old = _LETTERS[entry.kind], ""
+    if entry.moved_from is not None and entry.edited is not None:
+        letter, old = "R", f"{shorten_path(entry.moved_from, folder)} to "
+    line += [_author(entry.by), COLUMN, (f"{letter} {old}{shorten_path(entry.path, folder)}", "plain")]
+    lines = entry if entry.edited is None else entry.edited
+    is_counted = entry.kind != "mode" and entry.moved_to is None and (not old or lines.added or lines.removed)
+    if entry.content == "kept" and is_counted:
+        line += [*_size_columns(lines.added, lines.removed)]
     elif entry.content != "kept":
         line.append((f"  ({entry.content.replace('_', ' ')})", "faint"))
     line += _cells_of((entry,))
@@ -102,7 +107,7 @@ def _file_line(file: GroupedFile, folder: str) -> Line:
     line: Line = [(f"  {file.letter} {name}", "plain")]
     if file.without_content is not None:
         line.append((f"  ({file.without_content.replace('_', ' ')})", "faint"))
-    elif file.letter != "X" and not file.is_rename_only:  # what changed with a rename is not counted
+    elif file.letter != "X" and not file.is_rename_only:
         line += [*_size_columns(file.added, file.removed)]
     line += _cells_of(file.entries)
     if all(entry.undone_by is not None for entry in file.entries):
@@ -179,13 +184,15 @@ def turn_line(turn: Turn, *, is_open: bool) -> Line:
     title = f"  {visible(turn.title)}" if turn.title else ""
     undone = f", {turn.n_undone} undone" if turn.n_undone else ""
     state = ", not ended" if is_open and turn.ended is None else ""
+    n_changes = format_count(turn.n_entries - turn.n_renames, "change")
+    n_files = format_count(turn.n_files - turn.n_renames, "file")
     return [
         (short_id(turn.turn_id), "id"),
         (f"  {when(turn.began)}  ", "plain"),
         (visible(turn.label), "name"),
         (title, "plain"),
         (
-            f"  ({format_count(turn.n_entries, 'change')} in {format_count(turn.n_files, 'file')}{undone}{state})",
+            f"  ({n_changes} in {n_files}{undone}{state})",
             "faint",
         ),
     ]
@@ -226,12 +233,14 @@ def change_lines(waiting: Sequence[Review], unkept: Unkept, folder: str, most: i
 
 def _unkept_line(row: UnkeptRow, label: str, folder: str) -> Line:
     """Args: label: of the agent whose turn it is."""
-    if row.moved_from is not None:
-        return plain(f"  R {shorten_path(row.moved_from, folder)} to {shorten_path(row.path, folder)}")
+    old = "" if row.moved_from is None else f"{shorten_path(row.moved_from, folder)} to "
     size = _size_columns(row.added, row.removed) if row.has_lines else [COLUMN, ("(whole file)", "faint")]
+    if row.is_rename_only:
+        size = []
     notes = [row.cells] if row.cells else []
     by = "".join(f"  ({visible(note)})" for note in (*notes, *row.other_authors(label)))
-    return [(f"  {row.letter} {shorten_path(row.path, folder)}", "plain"), *size, *([(by, "faint")] if by else [])]
+    name = f"  {row.letter} {old}{shorten_path(row.path, folder)}"
+    return [(name, "plain"), *size, *([(by, "faint")] if by else [])]
 
 
 def detail_lines(entry: RecordEntry, folder: str) -> Iterator[Line]:

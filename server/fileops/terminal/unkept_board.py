@@ -14,7 +14,8 @@ _LETTERS = {"create": "A", "modify": "M", "delete": "D"}
 class UnkeptRow(NamedTuple):
     """The changes of one turn in one file. A renamed file is one row, under its new name.
 
-    has_lines: whether lines were counted. changes: from top to bottom, without the removal of a rename's old name.
+    added, removed: of a renamed file, how it differs from its text under the old name. has_lines: whether lines were
+    counted. changes: from top to bottom, without the removal of a rename's old name.
     """
 
     path: str
@@ -25,6 +26,10 @@ class UnkeptRow(NamedTuple):
     has_lines: bool
     changes: tuple[UnkeptChange, ...]
     change_ids: tuple[str, ...]
+
+    @property
+    def is_rename_only(self) -> bool:
+        return self.moved_from is not None and not (self.added or self.removed)
 
     @property
     def cells(self) -> str:
@@ -52,12 +57,13 @@ def list_unkept_rows(turn: UnkeptTurn, files: Mapping[str, UnkeptFile]) -> Itera
         file, old = files[path], old_of.get(path)
         ids = set(shown.change_ids)
         changes = tuple(change for change in file.changes if change.change_id in ids)
+        lines = shown if old is None else file.edited
         yield UnkeptRow(
             path=path,
             moved_from=old,
             letter=_LETTERS[file.operation] if old is None else "R",
-            added=shown.added,
-            removed=shown.removed,
+            added=0 if lines is None else lines.added,
+            removed=0 if lines is None else lines.removed,
             has_lines=any(change.kind != "file" for change in changes),
             changes=changes,
             change_ids=(*shown.change_ids, *(ids_of[old] if old is not None else ())),

@@ -9,6 +9,7 @@ from fileops.model.record import (
     By,
     ByKind,
     ContentKind,
+    EditedLines,
     Entry,
     EntryKind,
     Evidence,
@@ -116,6 +117,8 @@ class RecordEntry(msgspec.Struct, frozen=True, kw_only=True):
     """In `fileops/log` and `fileops/entry`, for a notebook before and after: the cells that differ."""
     other_change: OtherChange | msgspec.UnsetType = msgspec.UNSET
     """There, for a notebook whose cells have the same sources, types and order: what differs."""
+    edited: EditedLines | msgspec.UnsetType = msgspec.UNSET
+    """In `fileops/log` and `fileops/recordItem`, with `moved_from`: how it differs from the text under the old name."""
 
 
 class LogResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -173,11 +176,11 @@ def log_query(params: LogParams, *, session_id: SessionName | None) -> LogQuery:
     )
 
 
-_NOT_OF_ENTRY = {"undoable", "cells", "other_change"}
+_NOT_OF_ENTRY = {"undoable", "cells", "other_change", "edited"}
 
 
-def entry_view(entry: Entry, compared: Compared = ()) -> RecordEntry:
-    """Args: compared: how the cells of a notebook differ."""
+def entry_view(entry: Entry, compared: Compared = (), edited: EditedLines | None = None) -> RecordEntry:
+    """Args: compared: how the cells of a notebook differ. edited: of a renamed file."""
     fields = {name: getattr(entry, name) for name in RecordEntry.__struct_fields__ if name not in _NOT_OF_ENTRY}
     has_cells = isinstance(compared, tuple)
     return RecordEntry(
@@ -185,6 +188,7 @@ def entry_view(entry: Entry, compared: Compared = ()) -> RecordEntry:
         undoable=entry.is_undoable,
         cells=(list(map(place_of, compared)) or msgspec.UNSET) if has_cells else msgspec.UNSET,
         other_change=msgspec.UNSET if has_cells else compared,
+        edited=msgspec.UNSET if edited is None else edited,
     )
 
 
@@ -192,6 +196,9 @@ def did_record(entries: Iterable[Entry], n_more: int) -> DidRecordParams:
     return DidRecordParams(entries=list(map(entry_view, entries)), n_more=n_more)
 
 
-def log_result(entries: Iterable[Entry], compared: Mapping[str, Compared], *, more: bool) -> LogResult:
-    """Args: compared: of notebooks, by entry."""
-    return LogResult(entries=[entry_view(entry, compared.get(entry.entry_id, ())) for entry in entries], more=more)
+def log_result(
+    entries: Iterable[Entry], compared: Mapping[str, Compared], edited: Mapping[str, EditedLines], *, more: bool
+) -> LogResult:
+    """Args: compared: of notebooks, by entry. edited: of renamed files, by entry."""
+    views = (entry_view(each, compared.get(each.entry_id, ()), edited.get(each.entry_id)) for each in entries)
+    return LogResult(entries=list(views), more=more)

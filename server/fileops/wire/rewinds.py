@@ -288,9 +288,9 @@ def item_result(item: RecordItem) -> RecordItemResult:
         rewind = RecordRewind(rewind_id=item.rewind_id, time=oldest.time, by=oldest.by)
     turn = item.turn
     return RecordItemResult(
-        entries=list(map(entry_view, item.entries)),
+        entries=[entry_view(entry, edited=item.edited.get(entry.entry_id)) for entry in item.entries],
         diff=item.diff,
-        entry=None if item.entry is None else entry_view(item.entry),
+        entry=None if item.entry is None else entry_view(item.entry, edited=item.edited.get(item.entry.entry_id)),
         command=None if item.command is None else msgspec.convert(item.command, RecordCommand, from_attributes=True),
         turn=None if turn is None else _turn(turn),
         rewind=rewind,
@@ -310,6 +310,7 @@ def _turn(counted: CountedTurn) -> Turn:
         n_entries=counted.n_entries,
         n_files=counted.n_files,
         n_undone=counted.n_undone,
+        n_renames=counted.n_renames,
     )
 
 

@@ -57,6 +57,8 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
     """How many files these entries concern."""
     n_undone: int
     """How many entries are no longer in force."""
+    n_renames: int = 0
+    """How many entries in force only say that a renamed file's old name is gone: lists count neither them nor it."""
 
 
 class TurnsResult(msgspec.Struct, frozen=True, kw_only=True):

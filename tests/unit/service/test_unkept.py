@@ -6,10 +6,11 @@ R-KEEP-1 to R-KEEP-5 over files in memory; test_record_places.py has the places 
 from collections.abc import AsyncGenerator
 
 import pytest
+from msgspec import UNSET
 
 from fileops.core.merge.undo import MAX_COMPARED_BYTES
 from fileops.model.errors import TooManyFiles, UndoConflict, UnknownTarget
-from fileops.model.record import OUTSIDE, By, TurnRecord, session_of, unsure
+from fileops.model.record import OUTSIDE, By, EditedLines, TurnRecord, session_of, unsure
 from fileops.model.rewind import KeepRequest, RewindRequest, RewindTarget, TargetKind, UnkeptFile, UnkeptResult
 from fileops.model.sessions import SessionName
 from fileops.service.rewind.unkept import MAX_FILES
@@ -259,6 +260,35 @@ async def test_rename_by_an_agent_is_a_deletion_and_a_creation(recording: Record
     assert [(file.file_path, file.operation, file.moved_from) for file in listed.files] == [
         (A, "delete", None), ("/w/moved", "create", A),
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("before", "renamed", "after"),
+    [(OLD, OLD, OLD), (OLD, MINE, MINE), (MINE, MINE, MINE), (OLD, OLD, MINE), (MINE, OLD, MINE)],
+)
+@pytest.mark.parametrize("asks_for_one", [True, False])
+async def test_renamed_file_is_compared_with_its_text_before_all_changes_under_the_old_name(
+    recording: Recording, before: bytes, renamed: bytes, after: bytes, *, asks_for_one: bool
+) -> None:
+    """Before, at or after the rename, the agent's own edit counts, and nothing else of the file."""
+    for text in (before, renamed):
+        if recording.bench.on_disk(A) != text:
+            recording.write(A, text, AGENT)
+    recording.rename(A, "/w/moved", AGENT)
+    if after != renamed:
+        recording.write("/w/moved", after, AGENT)
+    added, removed = (0, 0) if after == OLD else (1, 2)
+    file = await _file(recording, "/w/moved") if asks_for_one else (await _listed(recording)).files[-1]
+    assert (file.moved_from, file.edited) == (A, EditedLines(added=added, removed=removed))
+    recording.write("/w/moved", after + b"mine\n", PERSON)
+    assert (await _file(recording, "/w/moved")).edited == EditedLines(added=added + 1, removed=removed)
+
+
+async def test_file_whose_old_name_is_there_again_is_compared_with_nothing(recording: Recording) -> None:
+    recording.rename(A, "/w/moved", AGENT)
+    recording.write(A, b"another\n", PERSON)
+    file = await _file(recording, "/w/moved")
+    assert (file.moved_from, file.edited) == (A, UNSET)
 
 
 @pytest.mark.parametrize("edited", [OLD, MINE])

@@ -12,7 +12,7 @@ local N_ENTRIES = 200
 ---@param entry fileops.wire.RecordEntry
 ---@return string
 local function summary(entry)
-  if entry.moved_from then return 'renamed from ' .. buffers.short(entry.moved_from) end
+  if entry.moved_from then return hunks.renamed(entry.moved_from, entry.edited) end
   if entry.moved_to then return 'renamed to ' .. buffers.short(entry.moved_to) end
   if entry.kind == 'mode' then return 'the executable bit' end
   return entry.content == 'kept' and hunks.summary(entry) or entry.kind
@@ -166,7 +166,13 @@ function M.open(path, session, range)
   }
   require('fileops').request(protocol.methods.log, params, function(err, result)
     if err then return messages.failure(err) end
-    choose(result.entries)
+    local arrived = {} ---@type table<string, true> old names of renamed files, which are listed by their new ones
+    for _, entry in ipairs(result.entries) do
+      if entry.edited then arrived[entry.moved_from] = true end
+    end
+    choose(
+      vim.tbl_filter(function(entry) return not (entry.moved_to and arrived[entry.path]) end, result.entries)
+    )
   end)
 end
 

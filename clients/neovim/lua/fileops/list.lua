@@ -41,8 +41,8 @@ end
 local function change_item(file, change, title)
   local words = { change.label }
   words[#words + 1] = title
-  if file.operation == 'create' and file.moved_from then -- all its lines count as new: no size
-    words[#words + 1] = 'renamed from ' .. buffers.short(file.moved_from)
+  if file.operation == 'create' and file.moved_from then -- all its lines count as new
+    words[#words + 1] = hunks.renamed(file.moved_from, file.edited)
   else
     words[#words + 1] = change.kind == 'file' and 'a change without a text'
       or hunks.summary(change) .. hunks.in_cells(change.cell_ids or {})

@@ -13,12 +13,13 @@ local N_TURNS = 50
 ---@param turn fileops.wire.Turn
 ---@return string such as "14:03  Codex  fix the login test  7 changes in 4 files"
 local function line_of(turn)
+  local n_renames = turn.n_renames or 0
   return ('%s  %s%s  %s in %s'):format(
     os.date('%H:%M', math.floor(turn.began)),
     turn.label,
     turn.title and '  ' .. turn.title or '',
-    counted(turn.n_entries - turn.n_undone, 'change'),
-    counted(turn.n_files, 'file')
+    counted(turn.n_entries - turn.n_undone - n_renames, 'change'),
+    counted(turn.n_files - n_renames, 'file')
   )
 end
 

@@ -447,7 +447,7 @@ t.it('a file that an agent renamed is one row, and is kept and undone as one', f
     )
   end
   t.wait(function() return vim.uv.fs_stat(path) == nil end, 'the rename')
-  local row = { new_path, 'renamed from ' .. require('fileops.buffers').short(path) }
+  local row = { new_path, ('renamed from %s · +1 −1'):format(require('fileops.buffers').short(path)) }
   t.wait(function() return vim.deep_equal(rows(), { row }) end, 'the rename to be one row')
   vim.cmd.edit(vim.fn.fnameescape(new_path))
   marked(vim.api.nvim_get_current_buf(), { 1 })

@@ -4,7 +4,7 @@
  */
 import * as path from 'node:path';
 import * as vscode from 'vscode';
-import type { UnkeptOfFile, UnkeptTurn } from '../protocol';
+import type { EditedLines, UnkeptOfFile } from '../protocol';
 import type { Reviews, Waiting } from '../review/queue';
 import { rebasedSentence } from '../review/told';
 import type { Agents } from '../agents';
@@ -151,7 +151,7 @@ export class AgentChanges implements vscode.Disposable {
         turns.delete(id);
         continue;
       }
-      if (group) shown.label = `${labelOfGroup(group)} · ${sizeOf(group.turn)}`;
+      if (group) shown.label = `${labelOfGroup(group)} · ${sizeOf(this.#linesOfGroup(group))}`;
       shown.resourceStates = rows;
     }
     source.count = waiting.length; // VS Code adds it to git's number, which counts the other files already
@@ -180,14 +180,28 @@ export class AgentChanges implements vscode.Disposable {
     };
   }
 
-  #rowOfFile({ id, session }: Group, { file_path, n_changes, added, removed }: UnkeptOfFile): Row {
+  /** All lines of a renamed file count as new for the daemon: here, those that differ from its text under the old name. */
+  #linesOfFile(file: UnkeptOfFile): EditedLines {
+    return this.before.list.of(file.file_path)?.edited ?? file;
+  }
+
+  #linesOfGroup({ id, turn }: Group): EditedLines {
+    const shown = new Set(this.before.list.filesOf(id));
+    const lines = turn.files.filter(({ file_path }) => shown.has(file_path)).map(file => this.#linesOfFile(file));
+    return { added: sumOf(lines.map(({ added }) => added)), removed: sumOf(lines.map(({ removed }) => removed)) };
+  }
+
+  #rowOfFile({ id, session }: Group, file: UnkeptOfFile): Row {
+    const { file_path, n_changes } = file;
     const resourceUri = vscode.Uri.file(file_path);
     const { operation, moved_from } = this.before.list.of(file_path) ?? {};
     const changes = this.before.list.decidedWith(file_path, id);
     const change_ids = changes.map(({ change_id }) => change_id);
     const agent = inOneLine(session.label);
-    const what = moved_from != null ? `moved from ${vscode.workspace.asRelativePath(moved_from)}` // all its lines count as new
-      : changes.every(({ kind }) => kind === 'file') ? 'without a text' : `+${added} −${removed}`;
+    const lines = this.#linesOfFile(file);
+    const size = lines.added + lines.removed > 0 || moved_from == null ? sizeOf(lines) : '';
+    const what = moved_from != null ? [`moved from ${vscode.workspace.asRelativePath(moved_from)}`, size].filter(part => part !== '').join(', ')
+      : changes.every(({ kind }) => kind === 'file') ? 'without a text' : size;
     return {
       resourceUri, groupId: id, contextValue: 'file',
       target: { change_ids, what: `${counted(n_changes)} in ${path.basename(file_path)}`, nChanges: n_changes, nFiles: 1, agents: [agent] },
@@ -231,6 +245,8 @@ export class AgentChanges implements vscode.Disposable {
 /** VS Code labels a row by its address alone. For a command, that is its last part, in a folder of its own. */
 const rowOfCommand = (folder: string, command: string): vscode.Uri => vscode.Uri.file(path.join(folder, command.replaceAll('/', '\u2215')));
 
-const sizeOf = ({ added, removed }: UnkeptTurn): string => `+${added} −${removed}`;
+const sizeOf = ({ added, removed }: EditedLines): string => `+${added} −${removed}`;
+
+const sumOf = (numbers: readonly number[]): number => numbers.reduce((sum, number) => sum + number, 0);
 
 const keyOf = ({ groupId, resourceUri }: Row): string => `${groupId}\0${resourceUri.fsPath}`;

@@ -47,7 +47,7 @@ export class Turns implements vscode.Disposable {
     const open = turns.filter(({ n_entries, n_undone }) => n_entries > n_undone);
     const items = open.map(turn => ({
       label: turn.title ? inOneLine(turn.title) : titleOf(turn), description: `${inOneLine(turn.label)} · ${clock(turn.began)}`, turn,
-      detail: `${counted(turn.n_entries - turn.n_undone)} in ${counted(turn.n_files, 'file')}`,
+      detail: `${counted(turn.n_entries - turn.n_undone - (turn.n_renames ?? 0))} in ${counted(turn.n_files - (turn.n_renames ?? 0), 'file')}`,
     }));
     if (items.length === 0) return void vscode.window.showInformationMessage('Fileops: no agent has changed a file in a turn.');
     const chosen = await vscode.window.showQuickPick(items, { title: 'Undo a Turn', placeHolder: 'It is shown first, with the later turns of its agent', matchOnDescription: true });

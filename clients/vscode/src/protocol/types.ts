@@ -1379,6 +1379,13 @@ export interface EditStep {
   /** See EditParams. */
   strategy?: string | null;
 }
+/** How a renamed file differs from its text under the old name. */
+export interface EditedLines {
+  /** How many lines were added. */
+  added: number;
+  /** How many lines were removed. */
+  removed: number;
+}
 /** LSP's `Diagnostic`, as far as it is used. */
 export interface EditorDiagnosticItem {
   /** The place of the problem. */
@@ -2329,6 +2336,8 @@ export interface RecordEntry {
   cells?: CellPlace[];
   /** There, for a notebook whose cells have the same sources, types and order: what differs. */
   other_change?: 'form only' | 'outputs only';
+  /** In `fileops/log` and `fileops/recordItem`, with `moved_from`: how it differs from the text under the old name. */
+  edited?: EditedLines;
 }
 /** Asks what an id of the record stands for. */
 export interface RecordItemParams {
@@ -3208,6 +3217,8 @@ export interface Turn {
   n_files: number;
   /** How many entries are no longer in force. */
   n_undone: number;
+  /** How many entries in force only say that a renamed file's old name is gone: lists count neither them nor it. */
+  n_renames?: number;
 }
 /** Asks for turns; without `session_id` for those of all sessions. */
 export interface TurnsParams {
@@ -3465,6 +3476,8 @@ export interface UnkeptFile {
   changes: UnkeptChange[];
   /** From top to bottom. */
   undone: UndonePlace[];
+  /** If an agent renamed it, and the old name is gone: how it differs from the text under that name. */
+  edited?: EditedLines;
 }
 /** The changes of one turn in one file. */
 export interface UnkeptOfFile {

@@ -27,7 +27,7 @@ from fileops.model.bounded import LruDict
 from fileops.model.errors import FileOpsError, NotRecorded
 from fileops.model.history import AppliedEdit
 from fileops.model.notebooks import Compared
-from fileops.model.record import By, BySession, Entry, LogQuery, RecordedFolder, session_of
+from fileops.model.record import By, BySession, EditedLines, Entry, LogQuery, RecordedFolder, session_of
 from fileops.model.requests import HistoryRequest, UndoRequest
 from fileops.model.results import AgentEditRange, UndoResult
 from fileops.model.rewind import (
@@ -73,6 +73,18 @@ T = TypeVar("T")
 
 class RecordRefused(Exception):
     """The record has no such entry, or nothing is recorded. The message is a full sentence."""
+
+
+class ShownEntries(Struct, frozen=True, kw_only=True):
+    """Entries of the log, newest first. compared, edited: by entry, how notebooks and renamed files differ.
+
+    more: whether there are older ones.
+    """
+
+    entries: list[Entry]
+    compared: dict[str, Compared]
+    edited: dict[str, EditedLines]
+    more: bool
 
 
 class ShownEntry(Struct, frozen=True, kw_only=True):
@@ -154,24 +166,30 @@ class ClientHistory:
             if self._may_undo(look, edit):
                 yield edit
 
-    async def log(
-        self, query: LogQuery, file_path: str | None, root: str | None
-    ) -> tuple[list[Entry], dict[str, Compared], bool]:
-        """Return entries, newest first, how they changed the cells of notebooks, and whether there are more.
+    async def log(self, query: LogQuery, file_path: str | None, root: str | None) -> ShownEntries:
+        """Return a page of the log.
 
         Args: file_path, root: as given. `root` counts only without `file_path`. Without either, the client's folders
         are covered. Raises: RecordRefused.
         """
+        from fileops.service.rewind.renames import edited_lines_of
+
         recorder = self._recorder
         await recorder.flush()
 
-        def look() -> tuple[list[Entry], dict[str, Compared], bool]:
+        def look() -> ShownEntries:
             given = file_path if file_path is not None else root
             path = None if given is None else self._canonical(given)
             if query.before is not None and recorder.store.entry(query.before) is None:
                 raise RecordRefused(f"There is no entry {query.before}.")
             entries, more = self._visible(replace(query, path=path, folders=self._scope() if path is None else None))
-            return entries, self._compare_cells(entries), more
+            edited = ((entry.entry_id, edited_lines_of(recorder.store, entry)) for entry in entries)
+            return ShownEntries(
+                entries=entries,
+                compared=self._compare_cells(entries),
+                edited={entry_id: lines for entry_id, lines in edited if lines is not None},
+                more=more,
+            )
 
         return await self._read(look)
 

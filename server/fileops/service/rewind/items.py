@@ -3,10 +3,10 @@
 from typing import TYPE_CHECKING
 
 from fileops.model.errors import UnknownTarget
-from fileops.model.record import ByUnsure, CountedTurn, Entry, LogQuery, session_of
+from fileops.model.record import ByUnsure, Contents, CountedTurn, EditedLines, Entry, LogQuery, session_of
 from fileops.model.rewind import RecordItem
 from fileops.model.sessions import SessionName
-from fileops.record.diffs import diff_of
+from fileops.record.diffs import diff_of, diff_of_rename
 
 if TYPE_CHECKING:
     from fileops.record.store import RecordStore  # needs SQLite; clients without a record need not load it
@@ -25,7 +25,8 @@ def item_of(store: "RecordStore", beginning: str) -> RecordItem:
         raise UnknownTarget(explanation=f"{why} {beginning}") from None
     entry = store.entry(whole)
     if entry is not None:
-        return RecordItem(entries=(entry,), diff=_diff(store, [entry]), entry=entry)
+        edited = _edited_lines(store, [entry])
+        return RecordItem(entries=(entry,), diff=_diff(store, [entry]), entry=entry, edited=edited)
     command, turn = store.command(whole), store.turn(whole)
     query = LogQuery(rewind_id=whole, limit=MAX_ENTRIES)
     if command is not None or turn is not None:
@@ -38,6 +39,7 @@ def item_of(store: "RecordStore", beginning: str) -> RecordItem:
             n_entries=len(entries),
             n_files=len({entry.path for entry in entries}),
             n_undone=sum(entry.undone_by is not None for entry in entries),
+            n_renames=sum(entry.moved_to is not None and entry.undone_by is None for entry in entries),
         )
     return RecordItem(
         entries=tuple(entries),
@@ -45,6 +47,7 @@ def item_of(store: "RecordStore", beginning: str) -> RecordItem:
         command=command,
         turn=counted if command is None else None,
         rewind_id=whole if command is None and turn is None else None,
+        edited=_edited_lines(store, entries),
         truncated=is_truncated,
     )
 
@@ -56,6 +59,31 @@ def is_by(entry: Entry, session_id: SessionName | None) -> bool:
     return isinstance(entry.by, ByUnsure) and any(session_of(by) == session_id for by in entry.by.candidates)
 
 
+def _edited_lines(store: "RecordStore", entries: list[Entry]) -> dict[str, EditedLines]:
+    from fileops.service.rewind.renames import edited_lines_of
+
+    found = ((entry.entry_id, edited_lines_of(store, entry)) for entry in entries)
+    return {entry_id: edited for entry_id, edited in found if edited is not None}
+
+
 def _diff(store: "RecordStore", entries: list[Entry]) -> str:
-    """Return the diffs of the entries, oldest first."""
-    return "".join(diff_of(entry, store.contents(entry)) for entry in reversed(entries))
+    """Return the diffs of the entries, oldest first. A rename of which both halves are among them has one diff."""
+    departures = _departures(store, entries)
+    gone = {departure.entry_id for departure in departures.values()}
+    shown = (entry for entry in reversed(entries) if entry.entry_id not in gone)
+    return "".join(_diff_of(store, entry, departures.get(entry.entry_id)) for entry in shown)
+
+
+def _departures(store: "RecordStore", entries: list[Entry]) -> dict[str, Entry]:
+    """Return which of the entries removed the old names of renamed files, by the entries that made the new ones."""
+    ids = {entry.entry_id for entry in entries}
+    made = [entry for entry in entries if entry.kind == "create" and entry.moved_from is not None]
+    halves = {entry.entry_id: store.other_half(entry) for entry in made}
+    return {entry_id: half for entry_id, half in halves.items() if half is not None and half.entry_id in ids}
+
+
+def _diff_of(store: "RecordStore", entry: Entry, departure: Entry | None) -> str:
+    contents = store.contents(entry)
+    if departure is None:
+        return diff_of(entry, contents)
+    return diff_of_rename(departure, entry, Contents(store.contents(departure).before, contents.after))

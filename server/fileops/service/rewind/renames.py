@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-from fileops.model.record import Entry
+from fileops.model.record import EditedLines, Entry
+from fileops.record.diffs import count_lines
 from fileops.record.store import RecordStore
 from fileops.service.rewind.files import is_usable
 
@@ -49,6 +50,22 @@ def renames_of(store: RecordStore, groups: Mapping[str, Sequence[Entry]]) -> lis
             if found is not None:
                 renames.append(Rename(departure=entry, arrival=found[1], old_path=old_path, new_path=found[0]))
     return renames
+
+
+def edited_lines_of(store: RecordStore, arrival: Entry) -> EditedLines | None:
+    """Return how a file was changed by its rename; None for other entries, or if a content is not known."""
+    if arrival.kind != "create" or arrival.moved_from is None:
+        return None
+    departure = store.other_half(arrival)
+    if departure is None or not all(map(is_usable, (departure, arrival))):
+        return None
+    if departure.before == arrival.after:
+        return EditedLines(added=0, removed=0)
+    before, after = store.contents(departure).before, store.contents(arrival).after
+    if before is None or after is None:
+        return None
+    added, removed = count_lines(before, after)
+    return EditedLines(added=added, removed=removed)
 
 
 def _other_name(store: RecordStore, entry: Entry) -> str | None:

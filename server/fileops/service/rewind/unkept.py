@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from itertools import groupby
 
 import xxhash
-from msgspec import Struct, field
+from msgspec import UNSET, Struct, UnsetType, field
 from msgspec.structs import replace
 
 from fileops.core import text
@@ -34,7 +34,7 @@ from fileops.model.edits import LineRange, Splice
 from fileops.model.errors import FileOpsError, IsDirectory, NotebookInvalid, UnknownTarget
 from fileops.model.files import Snapshot
 from fileops.model.internal_errors import PathMoved
-from fileops.model.record import By, Entry, LogQuery, is_by_agent, session_of
+from fileops.model.record import By, EditedLines, Entry, LogQuery, is_by_agent, session_of
 from fileops.model.rewind import (
     FileOperation,
     FileStep,
@@ -52,6 +52,7 @@ from fileops.model.rewind import (
 )
 from fileops.model.sessions import SessionName
 from fileops.ports import FileSystem
+from fileops.record.diffs import count_lines
 from fileops.record.history import StoredContents
 from fileops.record.store import RecordStore, UnknownId
 from fileops.service.rewind.answers import find_answer, find_rewind, keep_answer, key_of
@@ -179,17 +180,31 @@ class UnkeptPlaces(Struct, frozen=True):
             undone = tuple(place for place in found if _is_of(place, session_id, turn_id))
         if not changes and not undone:
             return None
+        moved_from = _find_earlier_name(self._open(path, lineage, snapshot))
         return UnkeptFile(
             file_path=path,
             digest=snapshot.digest.hex() if snapshot is not None and snapshot.exists else "",
             document_version=None if snapshot is None else self.version_of(path, snapshot),
             operation=_operation(changes, lineage, snapshot),
-            moved_from=_find_earlier_name(self._open(path, lineage, snapshot)),
+            moved_from=moved_from,
             added=sum(change.added for change in changes),
             removed=sum(change.removed for change in changes),
             changes=changes,
             undone=undone,
+            edited=UNSET if moved_from is None else self._compare_with_earlier(moved_from, snapshot),
         )
+
+    def _compare_with_earlier(self, old_path: str, snapshot: Snapshot | None) -> EditedLines | UnsetType:
+        """Return how a renamed file differs from its text under the old name; UNSET if that is not known."""
+        gone = self._read(old_path)
+        if snapshot is None or not snapshot.exists or gone is None or gone.exists:
+            return UNSET
+        places = [found.place for found in self._list_places(old_path, self.lineage(old_path), gone)]
+        if not places or None in places:
+            return UNSET
+        before = b"".join(place.removed for place in places if place is not None)
+        added, removed = count_lines(before, snapshot.data)
+        return EditedLines(added=added, removed=removed)
 
     def _sessions(self, files: Sequence[UnkeptFile], old_names: Collection[str]) -> Iterator[UnkeptSession]:
         """Group the changes of the files in a tree.

@@ -559,6 +559,10 @@
 ---@field replace_all? boolean Replace every occurrence; otherwise the text must occur exactly once.
 ---@field strategy? string See EditParams.
 
+---@class (exact) fileops.wire.EditedLines How a renamed file differs from its text under the old name.
+---@field added integer How many lines were added.
+---@field removed integer How many lines were removed.
+
 ---@class (exact) fileops.wire.EditorDiagnosticItem LSP's `Diagnostic`, as far as it is used.
 ---@field range fileops.wire.DiagnosticRange The place of the problem.
 ---@field message string The text of the problem.
@@ -917,6 +921,7 @@
 ---@field kept boolean Whether a person has accepted the change.
 ---@field cells? fileops.wire.CellPlace[] In `fileops/log` and `fileops/entry`, for a notebook before and after: the cells that differ.
 ---@field other_change? 'form only'|'outputs only' There, for a notebook whose cells have the same sources, types and order: what differs.
+---@field edited? fileops.wire.EditedLines In `fileops/log` and `fileops/recordItem`, with `moved_from`: how it differs from the text under the old name.
 
 ---@class (exact) fileops.wire.RecordItemParams Asks what an id of the record stands for.
 ---@field id string The id of an entry, a command, a turn or a rewind, or a unique prefix of it.
@@ -1310,6 +1315,7 @@
 ---@field n_entries integer How many entries of the record.
 ---@field n_files integer How many files these entries concern.
 ---@field n_undone integer How many entries are no longer in force.
+---@field n_renames? integer How many entries in force only say that a renamed file's old name is gone: lists count neither them nor it.
 
 ---@class (exact) fileops.wire.TurnsParams Asks for turns; without `session_id` for those of all sessions.
 ---@field session_id? string By default the connection's session `default`; for `fileops/stats`, all sessions.
@@ -1435,6 +1441,7 @@
 ---@field removed integer How many lines all changes removed.
 ---@field changes fileops.wire.UnkeptChange[] From top to bottom.
 ---@field undone fileops.wire.UndonePlace[] From top to bottom.
+---@field edited? fileops.wire.EditedLines If an agent renamed it, and the old name is gone: how it differs from the text under that name.
 
 ---@class (exact) fileops.wire.UnkeptOfFile The changes of one turn in one file.
 ---@field file_path string Canonical path.

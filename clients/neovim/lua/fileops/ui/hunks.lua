@@ -157,4 +157,14 @@ end
 ---@return string such as "+3 −1"
 function M.summary(stats) return ('+%d −%d'):format(stats.added, stats.removed) end
 
+--- What happened to a renamed file.
+---@param old_path string
+---@param edited fileops.wire.EditedLines? how it differs from its text under that path
+---@return string
+function M.renamed(old_path, edited)
+  local is_edited = edited and (edited.added > 0 or edited.removed > 0)
+  local size = is_edited and ' · ' .. M.summary(edited) or ''
+  return 'renamed from ' .. require('fileops.buffers').short(old_path) .. size
+end
+
 return M
