@@ -7,6 +7,7 @@ docs/internals/ARCHITECTURE.md explains each of them.
 import ast
 import subprocess
 import sys
+from collections import Counter
 from functools import cache
 
 from architecture.imports import (
@@ -148,6 +149,17 @@ def test_modules_import_only_what_the_table_allows() -> None:
         and not is_allowed(room, dotted)
     ]
     assert complaints == []
+
+
+def test_class_names_are_unique() -> None:
+    """A name in a traceback or a search means one class."""
+    named = Counter(
+        node.name
+        for path in server_modules().values()
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ClassDef)
+    )
+    assert [name for name, n in named.items() if n > 1] == []
 
 
 def test_modules_have_no_import_cycle() -> None:

@@ -28,7 +28,7 @@ _RETURN_EVERY_S = 5.0  # between attempts to write to the file again
 _LOCK_PAUSE_S = 0.05
 
 
-class _Work(Struct):
+class _Transaction(Struct):
     """A waiting transaction. root: the folder whose recording ends if it fails."""
 
     root: str | None
@@ -51,7 +51,7 @@ class WriteQueue:
         """Args: on_fault: called with the root of the folder whose work failed. warn: see Recorder. now: its clock."""
         self._store, self._writer, self._contents = store, writer, contents
         self._on_fault, self._warn, self._now = on_fault, warn, now
-        self._waiting: deque[_Work | Changed] = deque()
+        self._waiting: deque[_Transaction | Changed] = deque()
         self.n_waiting_bytes = 0  # of contents
         self.write_at = 0.0  # the database is locked until then, or longer
         self._locked_since: float | None = None
@@ -85,7 +85,7 @@ class WriteQueue:
 
     def put(self, root: str | None, run: Callable[[], None]) -> None:
         """Queue work as one transaction. Args: root: the folder that it belongs to."""
-        self._waiting.append(_Work(root, run))
+        self._waiting.append(_Transaction(root, run))
 
     def put_change(self, folder: FolderRecording, change: Observed) -> None:
         self.n_waiting_bytes += len(change.after_data or b"")
@@ -106,12 +106,12 @@ class WriteQueue:
         """Write some of the waiting work, in order. Work that finds the database locked stays first in the queue."""
         while n_writes > 0 and self._waiting and self._now() >= self.write_at:
             batch = self._next_batch(min(n_writes, WRITTEN_AT_ONCE))
-            root = batch[0].root if isinstance(batch[0], _Work) else batch[0][0].root
+            root = batch[0].root if isinstance(batch[0], _Transaction) else batch[0][0].root
             if not self._is_written(root, lambda batch=batch: self._write_batch(batch)):
                 continue
             for write in batch:
                 self._waiting.popleft()
-                if not isinstance(write, _Work):
+                if not isinstance(write, _Transaction):
                     self.n_waiting_bytes -= len(write[1].after_data or b"")
             n_writes -= len(batch)
 
@@ -138,21 +138,23 @@ class WriteQueue:
         else:
             self._warn("The record of changes can be written again. Nothing of it was lost.", None)
 
-    def _next_batch(self, n_writes: int) -> "list[_Work | Changed]":
+    def _next_batch(self, n_writes: int) -> "list[_Transaction | Changed]":
         """The first items in the queue for which a fault would end the recording of the same folder."""
-        batch: list[_Work | Changed] = []
+        batch: list[_Transaction | Changed] = []
         for write in islice(self._waiting, n_writes):
-            if batch and (isinstance(write, _Work) or isinstance(batch[0], _Work) or write[0] is not batch[0][0]):
+            if batch and (
+                isinstance(write, _Transaction) or isinstance(batch[0], _Transaction) or write[0] is not batch[0][0]
+            ):
                 break
             batch.append(write)
         return batch
 
-    def _write_batch(self, batch: "Sequence[_Work | Changed]") -> None:
+    def _write_batch(self, batch: "Sequence[_Transaction | Changed]") -> None:
         for write in batch:
-            if isinstance(write, _Work):
+            if isinstance(write, _Transaction):
                 write.run()
-        waiting = (write for write in self._waiting if not isinstance(write, _Work))
-        changes = [write for write in batch if not isinstance(write, _Work)]
+        waiting = (write for write in self._waiting if not isinstance(write, _Transaction))
+        changes = [write for write in batch if not isinstance(write, _Transaction)]
         self._contents.read(changes, islice(waiting, _BLOBS_AT_ONCE))
         for folder, observed in changes:
             change = self._contents.with_content(observed)

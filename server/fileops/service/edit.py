@@ -55,11 +55,11 @@ from fileops.model.requests import EditRequest
 from fileops.model.results import EditResult
 from fileops.model.settings import Settings
 from fileops.ports import FileSystem
+from fileops.service.agent_lines import AgentLines
 from fileops.service.answers.suggester import Suggested, Suggester
 from fileops.service.answers.syntax import SyntaxChecker
 from fileops.service.commit import Committer, PlannedCommit, did_edit
 from fileops.service.correction import NeedsCorrection, ask_about, original_error
-from fileops.service.edit_history import EditHistory
 from fileops.service.formatting import Formatter
 from fileops.service.paths import canonical_path, other_form, require_new_name
 from fileops.service.policy import Policy, question_about, texts_of
@@ -102,7 +102,7 @@ class EditOperation(Struct, frozen=True, kw_only=True):
     freshness: Freshness
     committer: Committer
     settings: Settings
-    history: EditHistory
+    agent_lines: AgentLines
     syntax: SyntaxChecker
     formatter: Formatter | None = None
 
@@ -178,7 +178,9 @@ class EditOperation(Struct, frozen=True, kw_only=True):
 
     def suggest(self, request: EditRequest, error: FileOpsError, roots: Roots | None) -> "Suggested":
         """Return the failure with its suggested place, and the additions to its answer."""
-        return Suggester(fs=self.fs, history=self.history, settings=self.settings).suggest(request, error, roots)
+        return Suggester(fs=self.fs, agent_lines=self.agent_lines, settings=self.settings).suggest(
+            request, error, roots
+        )
 
     def _step_after(self, error: FileOpsError, request: EditRequest, policy: Policy) -> EditStep:
         reported = original_error(request, error)

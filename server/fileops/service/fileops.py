@@ -107,7 +107,7 @@ class FileOps:
             freshness=freshness,
             committer=workspace.committer_of(client.umask, client.label_of),
             settings=settings,
-            history=workspace.edit_history,
+            agent_lines=workspace.agent_lines,
             syntax=workspace.syntax,
             formatter=(
                 None

@@ -20,12 +20,12 @@ from fileops.record.announced import AnnouncedWrites
 from fileops.record.history import History
 from fileops.record.lost_lines import Losses
 from fileops.service.activity import ActivityLog
+from fileops.service.agent_lines import AgentLines
 from fileops.service.answers.syntax import SyntaxChecker
 from fileops.service.client.unreadable import RuleBook
 from fileops.service.commit import Committer
 from fileops.service.companion.overwritten import merge_over
 from fileops.service.diagnosis import Diagnosis
-from fileops.service.edit_history import EditHistory
 from fileops.service.hub.modes import SessionModes
 from fileops.service.in_flight import RequestsInFlight
 from fileops.service.reading.refused_places import RefusedPlaces
@@ -93,7 +93,7 @@ class Workspace:
             recorder.on_found = freshness.known_changes.note_found
         if recorder is not None and diagnosis is not None:
             recorder.on_observed = diagnosis.note_observed
-        self.edit_history = EditHistory(fs=fs, history=history)
+        self.agent_lines = AgentLines(fs=fs, history=history)
         self.syntax = SyntaxChecker()
         # For all sessions, by full name:
         self.sessions = OpenSessions()

@@ -35,7 +35,7 @@ from fileops.model.requests import EditRequest
 from fileops.model.settings import Settings
 from fileops.model.suggestions import RefusedPlace, ShownLines, Suggestion, Suggestions
 from fileops.ports import FileSystem
-from fileops.service.edit_history import EditHistory
+from fileops.service.agent_lines import AgentLines
 from fileops.service.paths import canonical_path
 from fileops.tracking.content_cache import MAX_BASE_BYTES
 
@@ -59,7 +59,7 @@ class Suggested(Struct, frozen=True, kw_only=True):
 
 class Suggester(Struct, frozen=True, kw_only=True):
     fs: FileSystem
-    history: EditHistory
+    agent_lines: AgentLines
     settings: Settings
 
     def suggest(self, request: EditRequest, error: FileOpsError, roots: Roots | None) -> Suggested:
@@ -168,7 +168,7 @@ class Suggester(Struct, frozen=True, kw_only=True):
         """Return the session's newest edits in this file that are in force."""
         ranges: dict[str, list[tuple[int, int]]] = {}
         times: dict[str, str] = {}
-        for written in self.history.ranges_in(snapshot, request.session_id, MAX_OWN_EDITS):
+        for written in self.agent_lines.ranges_in(snapshot, request.session_id, MAX_OWN_EDITS):
             edit_id = written.edit.edit_id
             ranges.setdefault(edit_id, []).append((written.first_line + 1, written.last_line + 1))
             times[edit_id] = time.strftime("%H:%M", time.localtime(written.edit.timestamp))

@@ -290,7 +290,7 @@ class ClientHistory:
 
     async def agent_ranges(self, file_path: str) -> tuple[AgentEditRange, ...]:
         """Return the current line ranges that agents have written, newest edit first."""
-        return await self._workers.run(CancelToken(), lambda: self._workspace.edit_history.agent_ranges(file_path))
+        return await self._workers.run(CancelToken(), lambda: self._workspace.agent_lines.agent_ranges(file_path))
 
     async def stats(self, session_id: SessionName | None) -> StatsResult:
         """Return statistics of one session; None: of all sessions together, including closed ones."""

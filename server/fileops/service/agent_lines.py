@@ -21,7 +21,9 @@ from fileops.record.own_edits import ContentOf
 MAX_LOCATED = 50  # edits of one file shown to an editor; the history has older ones
 
 
-class EditHistory(Struct, frozen=True, kw_only=True):
+class AgentLines(Struct, frozen=True, kw_only=True):
+    """See the module."""
+
     fs: FileSystem
     history: History
 
