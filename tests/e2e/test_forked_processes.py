@@ -12,13 +12,14 @@ from typing import Any
 import pytest
 
 from support.daemon_process import Place
-from support.patience import PATIENCE_S
+from support.patience import PATIENCE_S, wait_until
 from support.rawclient import DAEMON, RawClient, edit_of, raw_client
 from support.sample_package import SOURCES
 from support.warm_start import POOL, is_wanted
 
 pytestmark = pytest.mark.skipif(not is_wanted(), reason="all processes of this run start as a user's do")
 SIGNALS_AND_USERS = ("SigBlk", "SigIgn", "SigCgt", "Umask", "PPid", "NSpgid", "NSsid", "Uid", "Gid", "Groups", "CapEff")
+N_IDLE_THREADS = 2  # of a private daemon: the loop and the writer
 START = (sys.executable, "-P", "-m", "fileops")
 
 
@@ -42,6 +43,9 @@ def serving(folder: Path, **env: str) -> dict[str, Any]:
     """The traits of a private daemon, and the environment of a command that it runs."""
     with raw_client(DAEMON, cwd=str(folder), env=env) as client:
         client.initialize(rootUri=folder.as_uri(), initializationOptions={"bash": True})
+        # Another thread settles what dead processes left in the folder, and has it open until it ends.
+        tasks = Path(f"/proc/{client.process.pid}/task")
+        wait_until(lambda: len(list(tasks.iterdir())) == N_IDLE_THREADS)
         found = traits(client.process.pid)
         said = client.result("fileops/bash", {"command": "env -0 | sort -z | tr '\\0' '\\n'; umask"})
         assert client.shut_down() == 0
@@ -87,7 +91,7 @@ def test_end_of_a_forked_process_is_that_of_a_started_one(is_forked: bool, monke
     version = subprocess.run((*START, "--version"), capture_output=True, check=False, timeout=PATIENCE_S)
     assert (version.returncode, version.stderr) == (0, b"")
     assert version.stdout.startswith(b"fileops-server ")
-    for number in (signal.SIGKILL, signal.SIGQUIT):
+    for number in (signal.SIGKILL, signal.SIGUSR1):  # a shell's background job ignores SIGINT and SIGQUIT
         client = RawClient(DAEMON)
         client.initialize()
         client.process.send_signal(number)
