@@ -159,6 +159,56 @@ def test_edit_in_a_cell_changes_only_bytes_of_its_source(client: RawClient, stud
     assert (undone["status"], study.read_bytes()) == ("success", before)
 
 
+def in_form(form: str) -> bytes:
+    """A notebook of two code cells, `a` and `b`, in nbformat's order of keys."""
+    sources: list[Any] = [["x = 1\n", "y = 1"], ["z = 1"]]
+    if form == "strings":
+        sources = ["".join(source) for source in sources]
+    cells = [
+        {"cell_type": "code", "execution_count": None, "id": cell_id, "metadata": {}, "outputs": [], "source": source}
+        for cell_id, source in zip("ab", sources, strict=True)
+    ]
+    document = {"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    indents: dict[str, Any] = {"tabs": "\t", "four blanks": 4, "one line": None}
+    text = json.dumps(document, indent=indents.get(form, 1)) + ("" if form == "no final newline" else "\n")
+    text = text.replace("\n", "\r\n") if form == "crlf" else text
+    return text.encode("utf-8-sig" if form == "byte order mark" else "utf-8")
+
+
+FORMS = ("as Jupyter", "byte order mark", "crlf", "no final newline", "tabs", "four blanks", "one line", "strings")
+
+
+# R-NB-14, R-NB-15, R-NB-16
+def test_edits_and_new_cells_have_the_form_of_the_file(client: RawClient, tmp_path: Path) -> None:
+    for form in FORMS:
+        path = tmp_path / f"{form}.ipynb"
+        before = in_form(form)
+        path.write_bytes(before)
+        assert client.read(path)["details"]["total_lines"] == 3
+        changed = edit(client, path, {"kind": "edit", "cell_id": "a", "old_string": "y = 1", "new_string": "y = 2"})
+        assert (changed["error"], path.read_bytes()) == (None, before.replace(b"y = 1", b"y = 2")), form
+        step = {"kind": "insert", "cell_type": "code", "source": "x = 1\ny = 2", "after": "b"}
+        inserted = edit(client, path, step)
+        new = inserted["details"]["cells"][0]["cell_id"].encode()
+        after = path.read_bytes()
+        # The new cell is the first one again, byte for byte, but for its id.
+        cell = after[after.index(b"[") + 1 : after.index(b"}", after.index(b'"source"')) + 1].lstrip()
+        assert after.count(cell.replace(b'"a"', b'"%s"' % new)) == 1, form
+        assert len(json.loads(after.decode("utf-8-sig"))["cells"]) == 3
+        assert client.result("fileops/undo", {"edit_id": inserted["details"]["edit_id"]})["error"] is None
+        assert path.read_bytes() == before.replace(b"y = 1", b"y = 2"), form
+
+
+# R-NB-25
+def test_cell_that_another_program_made_a_code_cell_is_changed(client: RawClient, study: Path) -> None:
+    client.read(study)
+    document = json.loads(study.read_text(encoding="utf-8"))
+    document["cells"][0] = code("intro", "# Title\ntext")
+    study.write_text(json.dumps(document, indent=1))
+    refused = edit(client, study, {"kind": "edit", "cell_id": "intro", "old_string": "text", "new_string": "Text"})
+    assert (refused["error"]["code"], refused["details"]["relevance"]["cell_id"]) == ("modified_externally", "intro")
+
+
 # R-NB-15
 def test_escapes_in_the_code_of_a_cell_are_no_escapes_of_the_file(client: RawClient, tmp_path: Path) -> None:
     path = tmp_path / "escapes.ipynb"
@@ -353,6 +403,29 @@ def test_cells_whose_ids_name_no_single_cell_are_named_by_their_places(client: R
         assert edit(client, path, step)["error"] is None
         before = before.replace(f"v{n} ".encode(), f"w{n} ".encode())
         assert path.read_bytes() == before
+
+
+# R-NB-25
+@pytest.mark.parametrize(
+    "step",
+    [
+        {"kind": "insert", "cell_type": "code", "source": "c = 3", "after": "cell-0"},
+        {"kind": "move", "cell_id": "cell-0", "after": "cell-1"},
+        {"kind": "move", "cell_id": "cell-1", "before": "cell-0"},
+    ],
+    ids=["insert", "move", "move-to"],
+)
+def test_place_where_another_program_put_another_cell_is_refused(
+    client: RawClient, tmp_path: Path, step: dict[str, Any]
+) -> None:
+    path = tmp_path / "old.ipynb"
+    path.write_text(notebook(code(None, "a = 1"), code(None, "b = 2"), minor=4))
+    client.read(path)
+    path.write_text(notebook(code(None, "new = 0"), code(None, "b = 2"), code(None, "a = 1"), minor=4))
+    before = path.read_bytes()
+    refused = edit(client, path, step)
+    assert (refused["error"]["code"], refused["details"]["relevance"]["cell_id"]) == ("modified_externally", "cell-0")
+    assert path.read_bytes() == before
 
 
 FAULTS = [
