@@ -1,7 +1,6 @@
 """Neovim attached to the daemon that agents outside of it share."""
 
 import asyncio
-import json
 import os
 import subprocess
 import sys
@@ -13,6 +12,9 @@ import pytest
 
 from clients.neovim.scene import CART, NO_FLOATS, SHORTER_TOTAL, Scene, scene
 from clients.neovim.world import Neovim, neovim
+from fileops.attach import companion
+from fileops.attach.callers import caller_of
+from fileops.attach.host_events import common_form
 from fileops_client import FileOpsClient, Options, ToolResult
 from support.patience import PATIENCE_S
 
@@ -39,9 +41,10 @@ def edit(agent: FileOpsClient, shop: Scene, step: tuple[str, str]) -> "asyncio.T
 
 
 async def test_buffer_is_saved_before_an_agents_own_tool_reads_it_if_the_person_wants_that(
-    nvim: Neovim, tmp_path: Path
+    nvim: Neovim, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """R-COMP-19"""
+    monkeypatch.setattr(companion, "ANSWER_S", PATIENCE_S)  # without an answer in time a hook says the same
     with scene(nvim, tmp_path) as shop:
         terminal = shop.terminal
         asking = {
@@ -50,20 +53,19 @@ async def test_buffer_is_saved_before_an_agents_own_tool_reads_it_if_the_person_
             "tool_use_id": "toolu_1",
         }  # fmt: skip
 
-        def hook() -> str:
-            command = [sys.executable, "-m", "fileops", "mcp", "hook", "claude", "--mode", "companion"]
-            return subprocess.run(
-                command, input=json.dumps(asking), capture_output=True, text=True, check=True, timeout=PATIENCE_S
-            ).stdout
+        def hook() -> object:
+            caller = caller_of("claude", asking)
+            return companion.answer_to(caller, asking, common_form(caller.dialect, asking))
 
         terminal.keys("O", "# typed, and not saved", "Escape")
         terminal.until("&modified")
-        assert await look(hook) == ""
+        assert await look(hook) is None
         assert shop.cart.read_text() == CART  # "keep" is the default
         terminal.command("lua require('fileops').setup({ unsaved = 'save' })")
         terminal.until("luaeval('require(\"fileops.config\").get().unsaved') ==# 'save'")
+        terminal.until(ROUND_TRIP)  # it would not be saved as of a version before the last letter
         os.utime(shop.cart)  # so that Vim would ask
-        assert await look(hook) == ""
+        assert await look(hook) is None
         assert shop.cart.read_text() == "# typed, and not saved\n" + CART
         terminal.until("!&modified")
 
