@@ -1,5 +1,6 @@
 """Settings that hold for every test, and what is started once for all of them."""
 
+import fcntl
 import os
 import shutil
 import tempfile
@@ -88,6 +89,21 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
         return None
     name = collection_path.relative_to(config.rootpath).as_posix() + ("/" if collection_path.is_dir() else "")
     return True if place_in_parts(name) < len(PARTS) else None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """All workers import the same files in the same order: the first one compiles, and the others read what it wrote.
+
+    Without the lock of each file they compile side by side, in a fresh clone all of the tests and the program.
+    """
+    if not isinstance(collector, pytest.Module):
+        return (yield)
+    with collector.path.open("rb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        return (yield)
 
 
 class Scheduling(LoadGroupScheduling):
