@@ -1,7 +1,8 @@
 """What lists, keeps and previews of many changes cost: python tests/bench/unkept.py. See --help.
 
 A record is written with many changes of an agent that nobody has kept: each entry changes another line of its file. A
-person has changed every tenth line beside them. Prints the processor time of the log, of the list, of the same list
+person has changed every tenth line beside them. Prints the processor time of the log, of what a daemon computes once
+the files are left alone (up to 1,000 changes of a file), of the list after that (--not-ahead: without it), of it once
 again, by this process and by one that knows the record only, of blame, of the same blame again, of previews of an undo
 of all of it and of the newest change of each file, and of a keep. --one-place: all changes are made in one place of
 their file, one over the other.
@@ -33,6 +34,7 @@ def main() -> None:
     parser.add_argument("--files", type=int, default=200, help="which have them (default 200)")
     parser.add_argument("--lines", type=int, default=1_000, help="of each file (default 1000)")
     parser.add_argument("--one-place", action="store_true", help="all changes of a file are of its first line")
+    parser.add_argument("--not-ahead", action="store_true", help="compute nothing before the first list")
     asyncio.run(_measure(parser.parse_args()))
 
 
@@ -47,6 +49,9 @@ async def _measure(arguments: argparse.Namespace) -> None:
     store, fs = recording.store, recording.bench.disk
     places = UnkeptPlaces(store, fs)
     _say("log", lambda: store.entries(LogQuery())[0])
+    if not arguments.not_ahead:
+        _say("ahead, before anybody asks", lambda: sum(1 for _ in places.prepare(paths)))
+        places = UnkeptPlaces(store, fs)
     _say("list", places.find)
     _say("list again", places.find)
     _say("list after a restart", UnkeptPlaces(store, fs).find)

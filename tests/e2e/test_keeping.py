@@ -7,13 +7,17 @@ R-UI-3 (what is committed).
 import asyncio
 import hashlib
 import os
+import sqlite3
 import subprocess
 from collections.abc import AsyncIterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from fileops.record.store import FILE_NAME
+from support.patience import wait_until
 from support.shared_daemon import LspClient, SharedDaemon, code_of, shared_daemon, until_recorded
 
 TEXT = "one\ntwo\nthree\n"
@@ -570,3 +574,19 @@ async def test_undo_of_all_restores_a_file_that_an_agent_renamed_with_git_and_ch
     ids = listed["sessions"][0]["change_ids"]
     await editor.call("fileops/rewind", {"change_ids": ids, "approved": True})
     assert ((folder / "a.txt").read_text(), (folder / "c.txt").exists()) == (TEXT, False)
+
+
+async def test_what_is_not_kept_is_computed_before_anybody_asks(
+    daemon: SharedDaemon, folder: Path, state_home: Path
+) -> None:
+    """As soon as the file has been left alone for a while."""
+    editor, agent = await _editor(daemon, folder), await daemon.agent(folder)
+    await until_recorded(editor, folder)
+    await agent.read(folder / "a.txt")
+    await agent.edit(folder / "a.txt", "two", "2")
+
+    def has_answer() -> bool:
+        with closing(sqlite3.connect(state_home / "fileops-server" / "record" / FILE_NAME)) as record:
+            return record.execute("SELECT 1 FROM answer WHERE kind = 'places'").fetchone() is not None
+
+    await asyncio.to_thread(wait_until, has_answer)

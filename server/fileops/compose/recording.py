@@ -4,7 +4,7 @@ Imports of the record are deferred: a private daemon needs them with `history: "
 """
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from fileops.fs.spelling import real_path
@@ -13,7 +13,7 @@ from fileops.model.sessions import has_host_id
 if TYPE_CHECKING:
     from fileops.fs.overlay.filesystem import OverlayFileSystem
     from fileops.model.record import ByPerson, Entry
-    from fileops.ports import EventStream
+    from fileops.ports import EventStream, FileSystem
     from fileops.record.content import TextOf
     from fileops.record.recorder import Recorder, TypedDocument
     from fileops.record.store import RecordStore
@@ -71,6 +71,15 @@ def start_recorder(
     files.on_left_unsaved = lambda editor, path: recorder.note_unsaved_text(path, person_of(editor))
     files.on_closed = lambda editor, path: recorder.note_close(path, person_of(editor))
     return recorder
+
+
+def prepare_unkept(recorder: "Recorder", saved: "FileSystem", paths: Sequence[str]) -> Iterator[None]:
+    """See UnkeptPlaces.prepare. Args: saved: the files without the text of open documents."""
+    from fileops.service.rewind.committed import CommittedFiles
+    from fileops.service.rewind.unkept import UnkeptPlaces
+
+    committed = CommittedFiles(recorder.text_of, recorder.store.staged_files)
+    return UnkeptPlaces(recorder.store, saved, committed=committed).prepare(paths)
 
 
 def record_folders(recorder: "Recorder", service: "FileOps", client: str) -> None:

@@ -7,6 +7,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 from msgspec.structs import replace
@@ -26,6 +27,7 @@ from fileops.service.hub.ask import AskSwitch
 from fileops.service.hub.record_feed import RecordFeed
 from fileops.service.hub.routing import EventRouter
 from fileops.service.hub.sessions import SessionRecord, SessionRegistry, Throttle
+from fileops.service.hub.unkept_ahead import UnkeptAhead
 from fileops.service.hub.unkept_feed import UnkeptFeed
 from fileops.service.review.queue import ReviewQueue
 from fileops.telemetry.calls import BorrowedSink
@@ -333,6 +335,9 @@ class SharedParts:
             self.workspace.on_session_end = state.hub.sessions.drop
             self.workspace.on_keeping = state.hub.unkept.note_kept
             self._note_texts(state.hub)
+            if self.recorder is not None:
+                prepare = partial(recording.prepare_unkept, self.recorder, saved)
+                state.hub.unkept.on_changed = UnkeptAhead(self.workspace.workers, prepare).note
 
     def _note_texts(self, hub: Hub) -> None:
         """Notify editors to ask again for the changes to keep, after their users have typed near them."""

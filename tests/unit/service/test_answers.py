@@ -5,7 +5,7 @@ See service/rewind/answers.py. test_undo_cost.py has what a list costs whose ans
 
 import random
 import sqlite3
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from fileops.model.record import By
 from fileops.model.rewind import BlamedLines, KeepRequest, RewindRequest, RewindResult, RewindTarget, UnkeptResult
+from fileops.service.rewind import unkept
 from fileops.service.rewind.blame import blame
 from fileops.service.rewind.unkept import UnkeptPlaces
 from support.recording import AGENT, COMMAND, OTHER, PERSON, Recording
@@ -34,6 +35,13 @@ def _list(recording: Recording) -> UnkeptResult:
     """List as a daemon does that has just been started."""
     recording.settle()
     return UnkeptPlaces(recording.store, recording.bench.disk).find()
+
+
+def _prepare(recording: Recording, paths: Sequence[str]) -> None:
+    """Compute files before they are listed, as a daemon does when it has time."""
+    recording.settle()
+    for _ in UnkeptPlaces(recording.store, recording.bench.disk).prepare(paths):
+        pass
 
 
 def _change_answers(recording: Recording, sql: str) -> int:
@@ -106,6 +114,8 @@ async def test_lists_previews_and_blame_are_the_same_without_kept_answers(record
     n_answers = 0
     for _ in range(N_STEPS):
         await _act(recording, rng)
+        if rng.random() < 0.5:
+            _prepare(recording, rng.sample(PATHS, rng.randint(1, len(PATHS))))
         listed, previews, blamed = _list(recording), await _previews(recording), _blame(recording)
         assert (_list(recording), await _previews(recording), _blame(recording)) == (listed, previews, blamed)
         n_answers += _n_answers(recording)
@@ -117,6 +127,24 @@ async def test_lists_previews_and_blame_are_the_same_without_kept_answers(record
             _list(recording)
             await _previews(recording)
     assert n_answers > N_STEPS
+
+
+def test_list_of_files_that_were_computed_before_computes_nothing(
+    recording: Recording, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recording.write("/w/a", b"one\ntwo\n", PERSON)
+    recording.write("/w/a", b"one\n2\n", AGENT)
+    recording.write("/w/b", b"three\n", AGENT)
+    _prepare(recording, PATHS)
+    n_answers = _n_answers(recording)
+    assert n_answers > 0
+    (first, second), n_changes = _list(recording).files, _list(recording).n_changes
+    assert (len(first.changes), len(second.changes), n_changes) == (1, 1, 2)
+    assert _n_answers(recording) == n_answers
+    monkeypatch.setattr(unkept, "MAX_PREPARED", 0)
+    _drop_answers(recording)
+    _prepare(recording, PATHS)
+    assert _n_answers(recording) == 0
 
 
 def test_answer_with_text_goes_when_the_text_is_forgotten(recording: Recording) -> None:

@@ -5,7 +5,7 @@ keystroke costs one set lookup: the files with such changes are known here, perh
 """
 
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 from msgspec import Struct
 
@@ -26,9 +26,10 @@ class _UnkeptEditor(Struct, frozen=True):
 
 
 class UnkeptFeed:
-    """Create it on the event loop."""
+    """Create it on the event loop. on_changed: called on any thread, with files whose changes were recorded or kept."""
 
     def __init__(self) -> None:
+        self.on_changed: Callable[[Collection[str]], None] = lambda _paths: None
         self._lock = threading.Lock()
         self._editors: dict[str, _UnkeptEditor] = {}
         self._paths: set[str] = set()  # files with changes to keep or places that were undone
@@ -60,6 +61,7 @@ class UnkeptFeed:
                 if entry.undoes or not entry.kept or is_by_agent(entry.by) or not self._paths.isdisjoint(names):
                     self._paths.update(names)
                     changed += names
+        self.on_changed(changed)
         self._request(changed)
 
     def note_text(self, path: str) -> None:
@@ -69,7 +71,9 @@ class UnkeptFeed:
 
     def note_kept(self, paths: Iterable[str]) -> None:
         """Note that changes in these files were kept or undone."""
-        self._request(paths)
+        changed = list(paths)
+        self.on_changed(changed)
+        self._request(changed)
 
     def note_index(self, root: str) -> None:
         """Note that something was staged or committed in a work tree. Called in the recorder's thread."""

@@ -77,6 +77,7 @@ from fileops.service.rewind.items import is_by
 from fileops.service.rewind.lineage import Lineages
 
 MAX_FILES = 1000  # in one list
+MAX_PREPARED = 1000  # changes of one file that are computed before they are listed; about 0.3 s
 MAX_UNDONE = 20  # the newest undos of one file that are examined
 _UNRECORDED = ""  # instead of an entry's id
 _WHOLE_FILE = "file"  # instead of a digest, in the id of a change without lines
@@ -147,6 +148,19 @@ class UnkeptPlaces(Struct, frozen=True):
             sessions=tuple(self._sessions([file for file in listed if file.changes], old_names)),
             truncated=len(found) > len(listed),
         )
+
+    def prepare(self, paths: Iterable[str]) -> Iterator[None]:
+        """Compute what a list of these files would have, so that the record has the answers. Yields after each file.
+
+        Files with more changes than MAX_PREPARED are left out: a daemon that ends waits for the one that is computed.
+        """
+        lineages = Lineages(self.store, _is_rename)
+        chosen = {path: lineages.of(path) for path in paths}
+        self._ask_git(chosen)
+        for path, lineage in chosen.items():
+            if sum(map(_is_open, lineage)) <= MAX_PREPARED:
+                self._all_places_in(path, lineage, self._read(path))
+                yield
 
     def _is_in(self, path: str, folders: tuple[str, ...] | None) -> bool:
         return folders is None or self.store.covers(folders, path)
