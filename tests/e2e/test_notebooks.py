@@ -164,11 +164,11 @@ def in_form(form: str) -> bytes:
     sources: list[Any] = [["x = 1\n", "y = 1"], ["z = 1"]]
     if form == "strings":
         sources = ["".join(source) for source in sources]
-    cells = [
+    cells: list[dict[str, Any]] = [
         {"cell_type": "code", "execution_count": None, "id": cell_id, "metadata": {}, "outputs": [], "source": source}
         for cell_id, source in zip("ab", sources, strict=True)
     ]
-    document = {"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    document: dict[str, Any] = {"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
     indents: dict[str, Any] = {"tabs": "\t", "four blanks": 4, "one line": None}
     text = json.dumps(document, indent=indents.get(form, 1)) + ("" if form == "no final newline" else "\n")
     text = text.replace("\n", "\r\n") if form == "crlf" else text
@@ -436,6 +436,9 @@ FAULTS = [
     (b'{"nbformat": 3, "cells": []}', "version", False),
     (b'{"nbformat": 4, "cells": [{"cell_type": "code"}]}', "cell", False),
     (b'{"nbformat": 4, "cells": [], "\\u0063ells": []}', "cell", False),
+    (b'{"nbformat": 4, "cells": [[]]}', "cell", False),
+    (b'{"nbformat": 4, "cells": [{"cell_type": "raw", "source": "", "source": "x"}]}', "cell", False),
+    (b'{"nbformat": 4, "cells": [{"cell_type": "raw", "source": "", "outputs": [], "outputs": [1]}]}', "cell", False),
 ]
 
 
@@ -517,6 +520,22 @@ def test_undo_after_jupyter_wrote_the_file_anew_is_by_cell(client: RawClient, st
     assert (refused["error"]["code"], refused["details"]["cell_ids"]) == ("undo_conflict", ["c1"])
     assert "Read the notebook and edit cell c1." in refused["error"]["message"] + refused["output"]
     assert (study.read_bytes(), new in study.read_text(encoding="utf-8")) == (before, False)
+
+
+# R-NB-31
+def test_undo_after_a_new_save_leaves_a_cell_that_is_only_named_by_its_place(client: RawClient, tmp_path: Path) -> None:
+    path = tmp_path / "old.ipynb"
+    path.write_text(notebook(code(None, "a = 1\nb = 1"), code(None, "c = 1"), minor=4))
+    client.read(path)
+    changed = edit(client, path, {"kind": "source", "cell_id": "cell-0", "source": "a = 2\nb = 2\n\nd = 2"})
+    document = json.loads(path.read_text(encoding="utf-8"))
+    for cell in document["cells"]:
+        cell["source"] = "".join(cell["source"])  # so the bytes of the edit are gone
+    path.write_text(json.dumps(document), encoding="utf-8")
+    before = path.read_bytes()
+    refused = client.result("fileops/undo", {"edit_id": changed["details"]["edit_id"]})
+    assert (refused["error"]["code"], refused["details"]["cell_ids"]) == ("undo_conflict", ["cell-0"])
+    assert path.read_bytes() == before
 
 
 # R-NB-32

@@ -68,3 +68,14 @@ def test_steps_after_the_first_scan_only_what_they_change() -> None:
     first = values_seen(data, 1)
     assert first > N_CELLS
     assert values_seen(data, N_STEPS) - first < (N_STEPS - 1) * MAX_VALUES_OF_A_STEP
+
+
+# R-NB-36
+def test_notebook_of_more_bytes_or_cells_than_the_limits_has_a_fault() -> None:
+    cell = b'{"cell_type": "raw", "source": ""}'
+    full = b'{"nbformat": 4, "cells": [%s]}' % b", ".join([cell] * scanner.MAX_CELLS)
+    assert scanner.fault_of(full) is None
+    for data in (full.replace(b"[", b"[%s, " % cell), b" " * scanner.MAX_BYTES + b"{}"):
+        fault = scanner.fault_of(data)
+        assert fault is not None
+        assert fault.fault == "too_large"
