@@ -77,7 +77,7 @@ def test_strategy_that_breaks_its_process_is_named_and_the_process_replaced(
 
 def test_process_is_used_again_and_what_a_plugin_prints_does_not_reach_the_client(file: Path, site: Path) -> None:
     """R-PLUGIN-1, R-FRAME-1"""
-    with daemon(site, 20) as client:
+    with daemon(site, 20, PYTHONUNBUFFERED="") as client:
         client.initialize()
         client.read(file)
         assert descendants_of(client.process.pid) == []  # none before the first use

@@ -9,10 +9,12 @@ import json
 import os
 import resource
 import struct
+import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
 from importlib.metadata import EntryPoint
+from io import TextIOWrapper
 from itertools import islice
 from queue import SimpleQueue
 from typing import Any, cast
@@ -28,6 +30,8 @@ def main(memory_mb: int, timeout_s: float) -> None:
     os.dup2(nothing, 0)
     os.close(nothing)
     os.dup2(2, 1)
+    # The process ends without the interpreter's own flush.
+    cast("TextIOWrapper", sys.stdout).reconfigure(line_buffering=True)
     with suppress(ValueError, OSError):  # the system's own limit is lower
         resource.setrlimit(resource.RLIMIT_AS, (memory_mb << 20, memory_mb << 20))
     with suppress(ValueError, OSError):
