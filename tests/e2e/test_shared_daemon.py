@@ -365,7 +365,7 @@ def test_stop_lets_clients_finish_and_new_ones_are_served_privately(here: Place,
         present.initialize()
         newcomer.close()
         pid = here.status()["pid"]
-        assert b"1 clients" in here.run("status", "--stop").stdout
+        assert b"ends when its client has left" in here.run("status", "--stop").stdout
         with attached(here) as later:
             later.initialize()
             assert "The shared daemon is ending. This session is served privately" in later.stderr

@@ -86,7 +86,8 @@ def stop(socket_path: str | None, *, now: bool) -> int:
     if not answer.is_ok:
         return _report_failure(answer.message)
     if n_connections := answer.fields.get("n_connections"):
-        sys.stdout.write(f"The shared daemon ends when its {n_connections} clients have left.\n")
+        left = "client has" if n_connections == 1 else f"{n_connections} clients have"
+        sys.stdout.write(f"The shared daemon ends when its {left} left.\n")
     return 0
 
 
