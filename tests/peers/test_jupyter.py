@@ -123,7 +123,7 @@ def in_cell(cell_id: str, old: str, new: str) -> dict[str, str]:
     return {"kind": "edit", "cell_id": cell_id, "old_string": old, "new_string": new}
 
 
-# R-NB-14, R-NB-25, R-NB-31
+# R-NB-14, R-NB-25, R-NB-31, R-NB-46
 @pytest.mark.timeout(400)
 async def test_person_in_jupyter_and_agent_lose_no_cell_and_no_output(jupyter: Jupyter, study: Path) -> None:
     async with FileOpsClient.start(root=study.parent) as agent:
