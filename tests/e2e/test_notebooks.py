@@ -250,6 +250,28 @@ def test_whole_output_of_one_long_line_is_cut_inside_it(client: RawClient, tmp_p
     assert 50_000 < len(line) <= 60_000  # `max_chars`
 
 
+# R-NB-6
+def test_outputs_are_summed_up_by_six_of_a_cell_and_lines_of_160_characters(client: RawClient, tmp_path: Path) -> None:
+    path = tmp_path / "outputs.ipynb"
+    html = {"data": {"text/html": ["<b>secret</b>"], "text/plain": ["é" * 200]}, "metadata": {}}
+    many = [{**html, "output_type": "execute_result", "execution_count": 1}, *(stream(str(n)) for n in range(8))]
+    path.write_text(notebook(code("c1", "x", many)), encoding="utf-8")
+    lines = client.read(path)["output"].partition("\n\n")[0].split("\n")[3:]
+    assert lines[:2] == ["  output 1: execute_result, text/html 13 B, text/plain 400 B", f"  | {'é' * 159}…"]
+    assert lines[2:4] == ["  output 2: stdout", "  | 0"]
+    assert lines[-3:] == ["  output 6: stdout", "  | 4", "  3 more outputs"]
+
+
+# R-NB-8
+def test_attachments_of_a_text_are_shown_as_images_eight_at_most(client: RawClient, tmp_path: Path) -> None:
+    path = tmp_path / "attached.ipynb"
+    attachments = {f"{n}.png": {"image/png": PNG} for n in range(10)} | {"note.txt": {"text/plain": "a"}}
+    path.write_text(notebook({**markdown("m1", "![](attachment:0.png)"), "attachments": attachments}))
+    shown = client.read(path, cell_id="m1", outputs="full")
+    assert [image["mime_type"] for image in shown["attachments"]] == ["image/png"] * 8
+    assert "attachments" not in client.read(path, cell_id="m1")
+
+
 # R-NB-17
 def test_steps_are_made_together_each_on_the_result_of_the_one_before(client: RawClient, study: Path) -> None:
     client.read(study)
