@@ -320,28 +320,30 @@ class EditorsPlace(daemon_process.Place):
         return self.path
 
 
-@pytest.mark.parametrize("host", CONNECTED, ids=[host.name for host in CONNECTED])
 def test_user_with_unsaved_text_keeps_and_undoes_what_a_hosts_own_tools_made(
-    host: Connected, vsix: Path, runs: Path, tmp_path: Path
+    vsix: Path, runs: Path, tmp_path: Path
 ) -> None:
-    """R-COMP-18"""
-    out = runs / f"companion-{host.name.partition(' ')[0].lower()}-new"
-    model = ScriptedModel([])
+    """R-COMP-18, with one host after another in one workbench: Codex last, as the guide has its picture."""
+    hosts, models = iter(CONNECTED), list[ScriptedModel]()
 
     def act(there: dict[str, str]) -> list[str]:
-        nonlocal model
-        model = edited_by(host, Path(there["workspace"]), EditorsPlace(tmp_path, Path(there["socket"])))
-        return [result.text for result in model.results]
+        host = next(hosts)
+        folder = tmp_path / f"home of {host.name}"
+        folder.mkdir()
+        path = Path(there["workspace"], there["file"])
+        models.append(edited_by(host, path, EditorsPlace(folder, Path(there["socket"]))))
+        return [result.text for result in models[-1].results]
 
-    images = pictures() if host.name == "Codex" else []
-    played_with(act, "companion.mjs", "new", out, vsix, *images, FILEOPS_AGENT=host.name)
-    assert "+RATE = 0.95  # not saved yet" in json.dumps(model.requests[-1].body)
-    assert [result.text.count("Done, although your host shows a refusal") for result in model.results] == [0, 1, 1]
+    env = {"FILEOPS_AGENTS": ",".join(host.name for host in CONNECTED), "FILEOPS_FILES": "basket.py,prices.py"}
+    played_with(act, "companion.mjs", "new", runs / "companion-new", vsix, *pictures(), **env)
+    assert len(models) == len(CONNECTED)
+    for model in models:
+        assert "+RATE = 0.95  # not saved yet" in json.dumps(model.requests[-1].body)
+        assert [result.text.count("Done, although your host shows a refusal") for result in model.results] == [0, 1, 1]
 
 
-def edited_by(host: Connected, project: Path, daemon: EditorsPlace) -> ScriptedModel:
-    """Let a real host with a scripted model edit prices.py twice, by its own tools."""
-    path = project / "prices.py"
+def edited_by(host: Connected, path: Path, daemon: EditorsPlace) -> ScriptedModel:
+    """Let a real host with a scripted model edit the file twice, by its own tools."""
     edits = [
         ("        return total * 0.95\n", "        return total * RATE\n"),
         ('    return f"{total:.2f}"\n', '    return f"{total:.2f} EUR"\n'),
@@ -350,7 +352,7 @@ def edited_by(host: Connected, project: Path, daemon: EditorsPlace) -> ScriptedM
     home = daemon.folder / "home"
     home.mkdir()
     with serving(model):
-        place = Place(home, project, model.port, daemon=daemon)
+        place = Place(home, path.parent, model.port, daemon=daemon)
         with started(host.connect(place), place) as (process, log):
             assert process.wait(2 * PATIENCE_S) == 0, log.read_text("utf-8", "replace")
     return model
