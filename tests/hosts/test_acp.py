@@ -11,7 +11,7 @@ from support.editor_client import editor_client
 from support.examples import example
 from support.patience import PATIENCE_S
 
-pytestmark = pytest.mark.timeout(2 * PATIENCE_S)
+pytestmark = pytest.mark.timeout(900)
 
 
 async def test_gemini_reads_an_unsaved_buffer_and_writes_without_clobbering(tmp_path: Path) -> None:

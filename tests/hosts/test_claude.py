@@ -29,7 +29,7 @@ from support.daemon_process import Place
 from support.patience import PATIENCE_S, wait_until
 from support.tmux import Terminal, terminal
 
-pytestmark = pytest.mark.timeout(4 * PATIENCE_S)
+pytestmark = pytest.mark.timeout(900)
 
 FORM = "requests your input"
 BETWEEN_KEYS_S = 1.0  # of a person; one that is pressed 15 times a second is ignored for ever

@@ -8,9 +8,8 @@ import pytest
 from hosts.hosts import CONVERSATION_S, Host, Place, Start, patch_of_codex, start_codex
 from hosts.scripted_model import Call, Say, ScriptedModel, offered_name
 from hosts.test_hosts import placed, running
-from support.patience import PATIENCE_S
 
-pytestmark = pytest.mark.timeout(2 * PATIENCE_S)
+pytestmark = pytest.mark.timeout(900)
 
 BEFORE = {
     "prices.py": b"def net(price):\r\n    return price\r\n\r\n\r\ndef tax(price):\r\n    return price / 5\r\n",

@@ -17,9 +17,9 @@ from hosts.hosts import CONVERSATION_S, COPILOT, COPILOT_WITH_PATCHES, HOSTS, PR
 from hosts.scripted_model import CallOfHost, Patch, Result, Say, ScriptedModel, Step
 from hosts.test_hosts import placed, started
 from support import daemon_process
-from support.patience import PATIENCE_S, wait_until
+from support.patience import wait_until
 
-pytestmark = pytest.mark.timeout(3 * PATIENCE_S)
+pytestmark = pytest.mark.timeout(900)
 
 TEXT = "".join(f"line {n}\n" for n in range(1, 21))
 COMPANION = ["--mode", "companion"]

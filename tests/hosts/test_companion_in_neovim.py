@@ -22,7 +22,7 @@ from hosts.test_hosts import started
 from support.daemon_process import place_of_test
 from support.patience import PATIENCE_S
 
-pytestmark = pytest.mark.timeout(4 * PATIENCE_S)
+pytestmark = pytest.mark.timeout(900)
 
 IMAGES = REPOSITORY / "docs" / "images"
 TYPED = "# typed, and not saved"

@@ -10,9 +10,8 @@ import pytest
 from hosts.hosts import CONVERSATION_S, HOSTS, PROGRAMS, Host
 from hosts.scripted_model import Call, Result, Say, ScriptedModel, Step
 from hosts.test_hosts import placed, running
-from support.patience import PATIENCE_S
 
-pytestmark = pytest.mark.timeout(4 * PATIENCE_S)
+pytestmark = pytest.mark.timeout(900)
 
 TRIP = "def cost(days: int, price: int) -> int:\n    return days * 10\n"
 BROKEN = "    return days * prize\n"

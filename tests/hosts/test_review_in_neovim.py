@@ -16,9 +16,8 @@ from hosts.hosts import CONVERSATION_S, Place, codex_at
 from hosts.scripted_model import Call, Say, ScriptedModel, serving
 from hosts.test_hosts import running
 from support.daemon_process import place_of_test
-from support.patience import PATIENCE_S
 
-pytestmark = pytest.mark.timeout(4 * PATIENCE_S)
+pytestmark = pytest.mark.timeout(900)
 
 IMAGES = REPOSITORY / "docs" / "images"
 
