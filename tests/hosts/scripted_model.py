@@ -6,6 +6,7 @@ a host may repeat a request. Requests without tools (titles, routing) get a shor
 As an HTTP proxy the model refuses every connection, and remembers which were wanted.
 """
 
+import contextlib
 import json
 import re
 import threading
@@ -205,11 +206,12 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer(json.dumps(value).encode(), "application/json")
 
     def _answer(self, data: bytes, content_type: str) -> None:
-        self.send_response(200)
-        self.send_header("content-type", content_type)
-        self.send_header("content-length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
+        with contextlib.suppress(ConnectionError):  # the host was killed
+            self.send_response(200)
+            self.send_header("content-type", content_type)
+            self.send_header("content-length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data)
 
 
 def _as_call(step: Step, request: Request) -> tuple[str, dict[str, Any]] | None:

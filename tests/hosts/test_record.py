@@ -17,9 +17,9 @@ from hosts.hosts import CONVERSATION_S, HOSTS, PROMPT, Host, Place, Start
 from hosts.scripted_model import Call, CallOfHost, Say, ScriptedModel, Step, serving
 from hosts.test_hosts import running
 from support import daemon_process
-from support.patience import PATIENCE_S, wait_until
+from support.patience import wait_until
 
-pytestmark = pytest.mark.timeout(2 * PATIENCE_S)
+pytestmark = pytest.mark.timeout(900)
 
 WRITE, FAIL, VIEW = "cd . && sh ./write.sh", "exit 3", "cat seen.txt"
 SHELLS = {
@@ -39,7 +39,7 @@ TELLING = [host for host in HOSTS if not host.options]
 class Story:
     """What the record has at the end. command, foreign, edit: the entries of the three files.
 
-    edit_of_seen: what the model read of its edit of the file that a command has shown.
+    edit_of_seen: what the model read of its edit of the file that a command has shown. wanted: of the internet.
     """
 
     host: Host
@@ -48,6 +48,7 @@ class Story:
     foreign: RecordEntry
     edit: RecordEntry
     edit_of_seen: str
+    wanted: set[str]
 
 
 @pytest.fixture(
@@ -95,7 +96,7 @@ def story(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
             entries = {Path(entry.path).name: entry for entry in log_.entries}
             assert {"out.txt", "foreign.txt", "a.txt"} <= set(entries), (entries, output[-3000:])
             command, foreign, edit = entries["out.txt"], entries["foreign.txt"], entries["a.txt"]
-            yield Story(host, turns, command, foreign, edit, model.results[-1].text)
+            yield Story(host, turns, command, foreign, edit, model.results[-1].text, model.wanted)
 
 
 def allowing_shell(host: Host) -> Host:
@@ -142,6 +143,10 @@ def test_edit_by_a_tool_belongs_to_the_same_session_and_turn(story: Story) -> No
 
 def test_file_that_a_shell_command_has_shown_counts_as_read(story: Story) -> None:
     assert "has been updated" in story.edit_of_seen, story.edit_of_seen
+
+
+def test_host_that_has_ended_wanted_nothing_of_the_internet_but_what_is_known(story: Story) -> None:
+    assert story.wanted <= story.host.wants
 
 
 def script_of(host: Host, project: Path, old: str) -> list[Step]:
