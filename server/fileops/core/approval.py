@@ -71,13 +71,26 @@ def is_protected(canonical_path: str, roots: Roots | None) -> bool:
     containing = [root for root in (roots.folders if roots else ()) if is_inside(root, path)]
     if containing:
         path = path[len(min(containing, key=len)) :]
-    folder, _, name = path.rstrip("/").casefold().rpartition("/")
-    if name in PROTECTED_NAMES or name.startswith(".env") or (folder.rpartition("/")[2], name) in PROTECTED_ENDS:
+    folder, _, name = path.rstrip("/").rpartition("/")
+    return is_protected_in(folder, name)
+
+
+def is_protected_in(folder: str, name: str) -> bool:
+    """Return whether other programs execute or obey the file of this name. folder: below the workspace folder."""
+    name = name.casefold()
+    if name in PROTECTED_NAMES or name.startswith(".env"):
         return True
-    return bool(name) and _is_protected_folder(folder)
+    is_protected_folder, last = _read_folder(folder)
+    return (last, name) in PROTECTED_ENDS or (bool(name) and is_protected_folder)
 
 
 @lru_cache(maxsize=4096)  # a start of the record asks for each of 50,000 files
+def _read_folder(path: str) -> tuple[bool, str]:
+    """Return whether a folder is protected, and its name without case."""
+    path = path.casefold()
+    return _is_protected_folder(path), path.rpartition("/")[2]
+
+
 def _is_protected_folder(path: str) -> bool:
     folders = _without_worktrees(tuple(name for name in path.split("/") if name))
     return any(

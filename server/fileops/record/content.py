@@ -5,13 +5,11 @@ import os
 import re
 import stat
 from collections.abc import Callable
-from functools import lru_cache
 
 from msgspec import Struct
 
 from fileops.core import text
-from fileops.core.approval import is_protected
-from fileops.core.roots import Roots
+from fileops.core.approval import is_protected_in
 from fileops.model.record import ContentKind
 
 MAX_BYTES = 2 << 20
@@ -44,13 +42,9 @@ class ReadFile(Struct, frozen=True, kw_only=True):
 
 def is_secret(path: str, root: str) -> bool:
     """Whether the content must not be kept. Args: root: the recorded folder; "" for a file outside any."""
-    name = path.rpartition("/")[2]
-    return _SECRETS.fullmatch(name) is not None or is_protected(path, _roots_of(root))
-
-
-@lru_cache(maxsize=256)
-def _roots_of(root: str) -> Roots | None:
-    return Roots.of((root,)) if root else None
+    folder, _, name = path.rpartition("/")
+    below = folder[len(root) :] if path.startswith(root + "/") else folder
+    return _SECRETS.fullmatch(name) is not None or is_protected_in(below, name)
 
 
 def read_file(path: str, root: str, text_of: TextOf = lambda _path, data: data) -> ReadFile | None:

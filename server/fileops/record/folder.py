@@ -58,8 +58,7 @@ def ask_git(root: str) -> GitFacts | None:
     if repository is None:
         return None
     try:
-        index = _index_of(repository)
-        tracked, listed = git.list_files(repository, index)
+        index, tracked, listed = git.read_files(repository)
         converted = git.find_converted_files(repository, tracked)
     except git_process.GitFailed:
         return None
@@ -70,14 +69,6 @@ def ask_git(root: str) -> GitFacts | None:
         converted=frozenset(converted),
         index=index,
     )
-
-
-def _index_of(repository: git.Repository) -> git.Index | None:
-    """Raises: GitFailed."""
-    try:
-        return git.read_index(repository)
-    except FileNotFoundError:  # there is none before the first `git add`
-        return None
 
 
 class Edge(NamedTuple):

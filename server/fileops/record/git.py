@@ -24,8 +24,6 @@ MAX_ATTRIBUTE_BYTES = 1 << 20
 _MAX_ANSWER_LINE = 5000  # an answer may repeat a path
 _CONVERTING = ("filter", "working-tree-encoding", "eol", "ident")
 _CONVERSIONS = tuple(map(str.encode, _CONVERTING))
-_ENTRY = struct.Struct(">10I")
-_FLAGS = struct.Struct(">H")
 _EXTENDED, _NAME_MASK = 0x4000, 0xFFF
 _REGULAR, _FOLDER = 0o10, 0o4  # in the index, the upper bits of the mode: of a file that is not a link, and of a folder
 _PATHS_AT_ONCE = 100  # as arguments
@@ -200,18 +198,25 @@ def _names_promisor(setting: str) -> bool:
     return setting == "extensions.partialclone" or (setting.startswith("remote.") and setting.endswith(".promisor"))
 
 
-def list_files(repository: Repository, index: Index | None) -> tuple[set[str], set[str]]:
-    """Return the tracked files, and all that are tracked or not ignored, as canonical paths. Raises: GitFailed."""
+def read_files(repository: Repository) -> tuple[Index | None, set[str], set[str]]:
+    """Return the index, the tracked files, and all that are tracked or not ignored, as canonical paths.
+
+    There is no index before the first `git add`. Raises: GitFailed, OSError.
+    """
     head = os.fsencode(repository.root) + b"/"
-    if index is not None and not index.is_partial:
-        tracked = {f"{repository.root}/{name}" for name in index.names}
-    else:
-        listed = ask(repository.root, "ls-files", "-z", "--cached")
-        tracked = {os.fsdecode(head + path) for path in listed.split(b"\0") if path}
-    others = ask(repository.root, "ls-files", "-z", "--others", "--exclude-standard")
-    # A nested untracked repository is listed as a folder. It is a recorded folder of its own.
-    other = {os.fsdecode(head + path) for path in others.split(b"\0") if path and not path.endswith(b"/")}
-    return tracked, tracked | other
+    with answering(repository.root, "ls-files", "-z", "--others", "--exclude-standard") as others:
+        try:  # while git looks for the others, the index is read here
+            index = read_index(repository)
+        except FileNotFoundError:
+            index = None
+        if index is not None and not index.is_partial:
+            tracked = {f"{repository.root}/{name}" for name in index.names}
+        else:
+            listed = ask(repository.root, "ls-files", "-z", "--cached")
+            tracked = {os.fsdecode(head + path) for path in listed.split(b"\0") if path}
+        # A nested untracked repository is listed as a folder. It is a recorded folder of its own.
+        names = (path for path in others.read_all().split(b"\0") if path and not path.endswith(b"/"))
+        return index, tracked, tracked.union(os.fsdecode(head + path) for path in names)
 
 
 def find_converted_files(repository: Repository, tracked: Iterable[str]) -> set[str]:
@@ -386,16 +391,15 @@ def _parse_index(data: bytes, n_oid_bytes: int, mtime_ns: int) -> Index:
     signature, version, n_entries = struct.unpack_from(">4sII", data)
     if signature != b"DIRC" or version not in {2, 3, 4}:
         raise ValueError(f"version {version}")
-    entries: dict[str, IndexEntry] = {}
-    names: set[str] = set()
+    found: list[IndexEntry | None] = []
+    names: list[bytes] = []
     is_sparse = False
     at, name = 12, b""
-    n_fixed = _ENTRY.size + n_oid_bytes
+    fixed = struct.Struct(f">10I{n_oid_bytes}sH")
     for _ in range(n_entries):
-        changed_s, changed_ns, seconds, nanoseconds, _, inode, mode, _, _, n_bytes = _ENTRY.unpack_from(data, at)
-        oid = data[at + _ENTRY.size : at + n_fixed]
-        (flags,) = _FLAGS.unpack_from(data, at + n_fixed)
-        start = at + n_fixed + (4 if flags & _EXTENDED else 2)
+        fields = fixed.unpack_from(data, at)
+        changed_s, changed_ns, seconds, nanoseconds, _, inode, mode, _, _, n_bytes, oid, flags = fields
+        start = at + fixed.size + (2 if flags & _EXTENDED else 0)
         if version == 4:  # a name shares a prefix with the previous one
             n_dropped, start = _varint(data, start)
             end = data.index(b"\0", start)
@@ -407,15 +411,18 @@ def _parse_index(data: bytes, n_oid_bytes: int, mtime_ns: int) -> Index:
             following = at + ((end - at) // 8 + 1) * 8
         mtime = seconds * 1_000_000_000 + nanoseconds
         is_sparse = is_sparse or mode >> 12 == _FOLDER
-        path = os.fsdecode(name)
-        names.add(path)
+        names.append(name)
         # "Racily clean": a file of the age of the index may have changed after git read it. Conflicts have stages.
         if mode >> 12 == _REGULAR and mtime < mtime_ns and not flags & 0x3000:
             ctime = changed_s * 1_000_000_000 + changed_ns
-            entries[path] = IndexEntry(oid=oid, mtime_ns=mtime, ctime_ns=ctime, inode=inode, size_bytes=n_bytes)
+            found.append(IndexEntry(oid=oid, mtime_ns=mtime, ctime_ns=ctime, inode=inode, size_bytes=n_bytes))
+        else:
+            found.append(None)
         at = following
+    paths = os.fsdecode(b"\0".join(names)).split("\0") if names else []  # much faster than one by one
+    entries = {path: entry for path, entry in zip(paths, found, strict=True) if entry is not None}
     is_partial = is_sparse or not {b"link", b"sdir"}.isdisjoint(_extensions(data, at, n_oid_bytes))
-    return Index(entries=entries, names=frozenset(names), mtime_ns=mtime_ns, is_partial=is_partial)
+    return Index(entries=entries, names=frozenset(paths), mtime_ns=mtime_ns, is_partial=is_partial)
 
 
 def _extensions(data: bytes, at: int, n_oid_bytes: int) -> Iterator[bytes]:
