@@ -57,10 +57,10 @@ class FolderClients:
             known = self._nested.setdefault(root, set())
             if nested in known:
                 return "known"
-            if len(known) >= MAX_NESTED or len(self._clients) >= self._max_folders:
+            is_known = nested in self._clients
+            if len(known) >= MAX_NESTED or (not is_known and len(self._clients) >= self._max_folders):
                 return "refused"
             known.add(nested)
-            is_known = nested in self._clients
             self._clients.setdefault(nested, set()).update(self._clients.get(root, ()))
             return "known" if is_known else "new"
 

@@ -114,8 +114,9 @@ def test_set_of_unsaved_documents_only_leaves_the_disk_alone(desk: Desk) -> None
 
 def test_set_that_the_editor_refuses_changes_nothing(desk: Desk) -> None:
     desk.editor.before_apply = refuse
-    with pytest.raises(ApplyRefused):
+    with pytest.raises(ApplyRefused) as refusal:
         desk.apply()
+    assert refusal.value.failed_path == A
     assert (desk.texts(), desk.on_disk()) == (TYPED, UNCHANGED)
     assert desk.hooks.log == ["before"]
 
@@ -126,8 +127,9 @@ def test_documents_that_the_editor_changed_before_it_refused_are_put_back(desk: 
         refuse()
 
     desk.editor.after_one = refuse_once
-    with pytest.raises(ApplyRefused):
+    with pytest.raises(ApplyRefused) as refusal:
         desk.apply()
+    assert refusal.value.failed_path == C
     assert (desk.texts(), desk.on_disk()) == (TYPED, UNCHANGED)
     assert [[edit.uri for edit in request] for request in desk.editor.requests] == [[uri_of(A), uri_of(C)], [uri_of(A)]]
 
