@@ -1,7 +1,7 @@
 """Reports `$/progress` of a slow request, under the request's own token or one that the server creates.
 
-For slow reads, writes and commands a client with `window.workDoneProgress` is sent a new token, except while its user
-is being asked: then the client does not wait for the server.
+For slow reads, writes and commands a client with `window.workDoneProgress` is sent a new token, except while a person
+is being asked: then nobody waits for the server. What was shown before says so then.
 
 While a client does not read, a token's reports are joined and cut to their end, so pending output stays limited.
 """
@@ -19,6 +19,7 @@ QUICK_S = 1.0  # docs/PROTOCOL.md: work of more than a second reports
 LAG_S = 0.1  # between two checks whether the client has caught up
 MAX_REPORT_CHARS = 32 * 1024  # of joined reports
 CREATE_S = 10.0  # a client that does not answer gets no progress
+WAITING = "waiting for a person"
 TITLES = {
     "fileops/read": "Reading a file",
     "fileops/recordRead": "Reading a file",
@@ -40,10 +41,13 @@ class ProgressTokens:
         self._tasks: dict[Token, asyncio.Task[object]] = {}
 
     @contextmanager
-    def report(self, token: Token | None, method: str) -> Generator[Callable[[str], None] | None]:
+    def report(
+        self, token: Token | None, method: str, is_waiting: Callable[[], bool] = lambda: False
+    ) -> Generator[Callable[[str], None] | None]:
         """Report the progress of the body.
 
-        Yields a function that sends a message under the request's token, or None without a token.
+        Yields a function that sends a message under the request's token, or None without a token. Args: is_waiting:
+        whether it waits for an answer of a person, whichever client asks them.
         """
         if token is None and not self._creates_token(method):
             yield None
@@ -53,7 +57,7 @@ class ProgressTokens:
             yield None
             return
         used_token = token if token is not None else f"fileops-{uuid.uuid4().hex}"
-        report = _Report(self._client, used_token, TITLES.get(method, method), task, is_own=token is None)
+        report = _Report(self._client, used_token, TITLES.get(method, method), task, is_waiting, is_own=token is None)
         self._tasks[used_token] = task
         try:
             yield None if token is None else report.say
@@ -72,11 +76,21 @@ class ProgressTokens:
 class _Report:
     """Sends `begin` after QUICK_S, then reports, then `end`."""
 
-    def __init__(self, client: Client, token: Token, title: str, task: "asyncio.Task[object]", *, is_own: bool) -> None:
+    def __init__(
+        self,
+        client: Client,
+        token: Token,
+        title: str,
+        task: "asyncio.Task[object]",
+        is_waiting: Callable[[], bool],
+        *,
+        is_own: bool,
+    ) -> None:
         self._client = client
         self._token = token
         self._title = title
         self._task = task
+        self._is_waiting = is_waiting
         self._is_own = is_own
         self._has_begun = False
         self._was_asking = False
@@ -122,12 +136,15 @@ class _Report:
     def _due(self) -> None:
         if not self._is_own:
             self._begin()
-        elif (is_asking := self._client.is_asking(self._task)) or self._was_asking:
+            return
+        is_asking = self._client.is_asking(self._task) or self._is_waiting()
+        if self._has_begun and is_asking != self._was_asking:
+            self._notify(types.WorkDoneProgressReport(message=WAITING if is_asking else ""))
+        elif self._creating is None and not is_asking and not self._was_asking:
             # Work after a question must take some time before it is reported: it may end in the next question.
-            self._was_asking = is_asking
-            self._timer = asyncio.get_running_loop().call_later(QUICK_S, self._due)
-        else:
             self._creating = asyncio.get_running_loop().create_task(self._create())
+        self._was_asking = is_asking
+        self._timer = asyncio.get_running_loop().call_later(QUICK_S, self._due)
 
     async def _create(self) -> None:
         try:

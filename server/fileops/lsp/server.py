@@ -148,8 +148,8 @@ class LspServer(LanguageServer):
             sentence = f"{program} has started this command, but only a person may do that. {_ELSEWHERE}"
             raise RequestRefused(RpcError(REQUEST_FAILED, sentence))
         with (
-            service.calls.measure(request.method, _session_of(params, service), InvalidParams),
-            self._progress.report(params.work_done_token, request.method) as say,
+            service.calls.measure(request.method, _session_of(params, service), InvalidParams) as call,
+            self._progress.report(params.work_done_token, request.method, lambda: call.n_waits > 0) as say,
         ):
             return await request.handle(service, params, *([say] if request.streams_output else []))
 

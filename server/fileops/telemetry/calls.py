@@ -62,7 +62,8 @@ _current: ContextVar["CallTimer | None"] = ContextVar("measurement", default=Non
 class CallTimer:
     """Measures one request, as a context manager. Kept small, because every request pays for it.
 
-    outcome: of an applied edit. is_over: False if it was not served and will start again.
+    outcome: of an applied edit. n_waits: questions that wait for an answer now. is_over: False if it was not served and
+    will start again.
     """
 
     __slots__ = (
@@ -73,6 +74,7 @@ class CallTimer:
         "code",
         "is_over",
         "method",
+        "n_waits",
         "outcome",
         "session_id",
         "waited_ns",
@@ -85,7 +87,7 @@ class CallTimer:
         self.session_id = session_id
         self.code = OK
         self.outcome: EditResult | None = None
-        self.waited_ns = 0
+        self.waited_ns = self.n_waits = 0
         self.is_over = True
         self._refusals = refusals
         self._sinks = sinks
@@ -159,9 +161,14 @@ def note_outcome(outcome: ReadResult | EditResult | UndoResult | ChangeSetResult
 @contextmanager
 def exclude_wait() -> Generator[None]:
     """Exclude a question to the client from the duration of the current call."""
+    measurement = _current.get()
+    if measurement is None:
+        yield
+        return
     began_ns = time.perf_counter_ns()
+    measurement.n_waits += 1
     try:
         yield
     finally:
-        if (measurement := _current.get()) is not None:
-            measurement.waited_ns += time.perf_counter_ns() - began_ns
+        measurement.n_waits -= 1
+        measurement.waited_ns += time.perf_counter_ns() - began_ns

@@ -113,6 +113,26 @@ async def test_progress_is_suspended_during_an_approval():
         assert (await next_of(client))[1] == "begin"
 
 
+def test_wait_for_a_person_in_another_client_is_no_progress_and_is_said_when_progress_is_shown():
+    async def wait_and_work_and_wait() -> None:
+        client, waits = FakeClient(shows_progress=True), [True]
+        with ProgressTokens(client).report(None, "fileops/edit", lambda: bool(waits)):
+            await asyncio.sleep(5 * SHORT_S)
+            assert client.asked == []
+            waits.clear()
+            assert (await next_of(client))[1] == "begin"
+            waits.append(True)
+            assert (await next_of(client))[1] == "report"
+            waits.clear()
+            assert (await next_of(client))[1] == "report"
+            await asyncio.sleep(5 * SHORT_S)
+        assert (await next_of(client))[1] == "end"
+        assert (client.messages, len(client.asked)) == ([progress.WAITING, ""], 1)
+
+    with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
+        runner.run(wait_and_work_and_wait())
+
+
 def test_a_moment_between_two_questions_shows_no_progress():
     async def ask_again_and_again() -> None:
         client = FakeClient(shows_progress=True)

@@ -88,9 +88,12 @@ def test_shares_are_of_applied_edits() -> None:
 
 async def test_waiting_for_the_user_is_excluded_from_the_duration() -> None:
     kept = Kept()
-    with Calls([kept]).measure("fileops/edit", SessionName("s"), ValueError), exclude_wait():
-        for _ in range(1000):
-            await asyncio.sleep(0)
+    with Calls([kept]).measure("fileops/edit", SessionName("s"), ValueError) as call:
+        with exclude_wait():
+            assert call.n_waits == 1
+            for _ in range(1000):
+                await asyncio.sleep(0)
+        assert call.n_waits == 0
     (one,) = kept.calls
     assert one.waited_ns > one.duration_ns
 
