@@ -1,7 +1,8 @@
 """What a key costs in Neovim beside 1,000 changes that are not kept: python tests/bench/neovim.py [N_CHANGES].
 
-Two Neovims show the same text in a terminal, one of them attached to a daemon that has the changes. They are typed into
-in turn, and the processor time of each Neovim is read from itself. The daemon runs at its own place and is ended.
+Three Neovims show the same text in a terminal: one is attached to a daemon that has the changes, one has the plugin
+off, and one has a language server instead, which answers nothing. They are typed into in turn, and the processor time
+of each Neovim is read from itself. The daemon runs at its own place and is ended.
 """
 
 import asyncio
@@ -27,6 +28,22 @@ USED_MS = """luaeval('(function()
 local used = vim.uv.getrusage()
 return (used.utime.sec + used.stime.sec) * 1e3 + (used.utime.usec + used.stime.usec) / 1e3
 end)()')""".replace("\n", " ")
+SILENT_SERVER = """lua vim.api.nvim_create_autocmd('BufReadPost', { callback = function(event)
+  vim.lsp.start({ name = 'silent', root_dir = vim.fn.getcwd(), cmd = function()
+    local is_closing = false
+    local answers = { initialize = { capabilities = { textDocumentSync = { openClose = true, change = 2 } } } }
+    return {
+      request = function(method, _, callback)
+        vim.schedule(function() callback(nil, answers[method]) end)
+        return true, 1
+      end,
+      notify = function() return true end,
+      is_closing = function() return is_closing end,
+      terminate = function() is_closing = true end,
+    }
+  end }, { bufnr = event.buf })
+end })""".replace("\n", " ")
+ATTACHED = "luaeval('#vim.lsp.get_clients({ bufnr = 0 })')"
 MARKED = "luaeval('#require(\"fileops.unkept.marks\").lines(vim.api.nvim_get_current_buf())')"
 
 
@@ -53,29 +70,39 @@ async def main() -> None:
         with (
             terminal(nvim, project, *_settings(attached), "text.txt", name="with") as marked,
             terminal(nvim, other, *_settings({"autostart": False}), "text.txt", name="without") as plain,
+            terminal(
+                nvim, other, *_settings({"autostart": False}), "--cmd", SILENT_SERVER, "text.txt", name="server"
+            ) as served,
         ):
             await asyncio.to_thread(marked.until, f"{MARKED} == {n_changes}")
-            await asyncio.to_thread(_measure, marked, plain, n_changes)
+            await asyncio.to_thread(served.until, f"{ATTACHED} == 1")
+            shown = {
+                f"with {n_changes:,} changes": marked,
+                "without the plugin": plain,
+                "with a language server instead": served,
+            }
+            await asyncio.to_thread(_measure, shown)
 
 
 def _settings(given: dict[str, object]) -> tuple[str, str]:
     return "--cmd", f"lua vim.g.fileops = vim.json.decode([==[{json.dumps(given)}]==])"
 
 
-def _measure(marked: Terminal, plain: Terminal, n_changes: int) -> None:
-    costs: dict[str, list[float]] = {"with": [], "without": []}
+def _measure(shown: dict[str, Terminal]) -> None:
+    costs: dict[str, list[float]] = {name: [] for name in shown}
     for turn in range(N_TURNS + 1):
-        for name, one in (("with", marked), ("without", plain)):
+        for name, one in shown.items():
             cost = _typed(one, N_LINES // 2 + turn)
             if turn:  # the first one loads what typing needs
                 costs[name].append(cost)
+    marked, *others = costs.items()
     for name, values in costs.items():
         median, least = statistics.median(values), min(values)
-        sys.stdout.write(f"a key {name} {n_changes:,} changes: median {median:.3f} ms, least {least:.3f} ms\n")
-    ratios = [one / other for one, other in zip(costs["with"], costs["without"], strict=True)]
-    sys.stdout.write(
-        f"ratio of turns: median {statistics.median(ratios):.2f}, {min(ratios):.2f} to {max(ratios):.2f}\n"
-    )
+        sys.stdout.write(f"a key {name}: median {median:.3f} ms, {least:.3f} to {max(values):.3f} ms\n")
+    for name, values in others:
+        ratios = [one / other for one, other in zip(marked[1], values, strict=True)]
+        median, least = statistics.median(ratios), min(ratios)
+        sys.stdout.write(f"ratio of turns to {name}: median {median:.2f}, {least:.2f} to {max(ratios):.2f}\n")
 
 
 def _typed(shown: Terminal, line: int) -> float:

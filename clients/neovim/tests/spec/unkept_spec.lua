@@ -214,6 +214,21 @@ t.it('a change that is reported while a question is on its way is asked about, t
   fileops.request = request
 end)
 
+t.it('what is reported while the person types is asked about when they pause', function()
+  local path, _, buf = changed()
+  marked(buf, { 2, 6, 10 })
+  local request, n_asked = fileops.request, 0
+  fileops.request = function(method, params, ...)
+    if method == 'fileops/unkept' and params.file_path == path then n_asked = n_asked + 1 end
+    return request(method, params, ...)
+  end
+  vim.api.nvim_exec_autocmds('TextChangedI', { buffer = buf })
+  unkept.changed({ file_path = path })
+  t.eq(n_asked, 0) -- the question would be asked at once
+  t.wait(function() return n_asked > 0 end, 'the question after the pause')
+  fileops.request = request
+end)
+
 t.it('marks are of the present text while the person types, undoes and redoes', function()
   local path, agent, buf = world.new(TEXT)
   edit(agent, path, 'six', 'VI')

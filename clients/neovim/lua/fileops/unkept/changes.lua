@@ -16,11 +16,15 @@ local M = {}
 M.LEVELS = { 'change', 'file', 'turn', 'agent', 'all' }
 
 local N_RECENT = 200 -- changes by the person, among which their last undo is looked for
-local PAUSE_MS = 200 -- between two questions about one buffer; marks move while the person types
+local PAUSE_MS = 200 -- between two questions about one buffer
+local TYPING_PAUSE_MS = 500 -- without a key, before a buffer is asked about; marks move while the person types
+local LONGEST_MS = 5000 -- after which it is asked about although the person is still typing
 local MANY_FILES = 10 -- if there are more, they are named before they are kept or undone
 
 local is_served = false -- whether the attached daemon knows what is not kept
 local timers = {} ---@type table<integer, uv.uv_timer_t> buffers about which a question is due
+-- By buffer, when the first key was typed since it was last asked about, as `vim.uv.now()` has it.
+local typed_since = {} ---@type table<integer, integer>
 -- Buffers with an unanswered question; "again" if something has been reported since it was asked.
 local asking = {} ---@type table<integer, 'once'|'again'>
 local listed = {} ---@type table<integer, fileops.wire.UnkeptFile> what is not kept, by buffer
@@ -59,9 +63,35 @@ local keys = {
   beyond = function(direction) M.go_to_file(direction) end,
 }
 
+local counts = { n_changes = 0, n_files = 0 }
+local counting ---@type uv.uv_timer_t?
+
+--- Count what is to keep or undo in the project, soon, for the status line.
+local function count()
+  if counting or not is_served then return end
+  counting = assert(vim.uv.new_timer())
+  counting:start(
+    PAUSE_MS,
+    0,
+    vim.schedule_wrap(function()
+      if counting then counting:close() end
+      counting = nil
+      if not is_served then return end
+      require('fileops').request(protocol.methods.unkept, vim.empty_dict(), function(err, result)
+        if err or (counts.n_changes == result.n_changes and counts.n_files == result.n_files) then return end
+        counts = { n_changes = result.n_changes, n_files = result.n_files }
+        events.emit('status', {})
+        vim.cmd.redrawstatus({ bang = true })
+      end)
+    end)
+  )
+end
+
 ---@param buf integer
 ---@param file fileops.wire.UnkeptFile?
 local function draw(buf, file)
+  local n_before, n_now = #(listed[buf] or { changes = {} }).changes, #(file or { changes = {} }).changes
+  if n_before ~= n_now then count() end
   listed[buf] = file
   marks.draw(buf, file and file.changes or {}, file and file.undone or {})
   if file and #file.changes > 0 then had_changes[buf] = true end
@@ -121,50 +151,36 @@ end
 
 --- Ask again about a buffer, soon.
 ---@param buf integer
-function M.refresh(buf)
+---@param pause_ms? integer without another call
+function M.refresh(buf, pause_ms)
   if not is_served then return end
   local timer = timers[buf] or assert(vim.uv.new_timer())
   timers[buf] = timer
   timer:start(
-    PAUSE_MS,
+    pause_ms or PAUSE_MS,
     0,
     vim.schedule_wrap(function()
       if timers[buf] ~= timer then return end
-      timers[buf] = nil
+      timers[buf], typed_since[buf] = nil, nil
       timer:close()
       ask(buf)
     end)
   )
 end
 
+--- Ask again about a buffer once the person has not typed in it for a moment.
+---@param buf integer
+local function refresh_after_typing(buf)
+  if not is_served then return end
+  local now = vim.uv.now()
+  typed_since[buf] = typed_since[buf] or now
+  M.refresh(buf, math.max(0, math.min(TYPING_PAUSE_MS, typed_since[buf] + LONGEST_MS - now)))
+end
+
 local function ask_all()
   for _, buf in ipairs(vim.api.nvim_list_bufs()) do
     ask(buf)
   end
-end
-
-local counts = { n_changes = 0, n_files = 0 }
-local counting ---@type uv.uv_timer_t?
-
---- Count what is to keep or undo in the project, soon, for the status line.
-local function count()
-  if counting or not is_served then return end
-  counting = assert(vim.uv.new_timer())
-  counting:start(
-    PAUSE_MS,
-    0,
-    vim.schedule_wrap(function()
-      if counting then counting:close() end
-      counting = nil
-      if not is_served then return end
-      require('fileops').request(protocol.methods.unkept, vim.empty_dict(), function(err, result)
-        if err or (counts.n_changes == result.n_changes and counts.n_files == result.n_files) then return end
-        counts = { n_changes = result.n_changes, n_files = result.n_files }
-        events.emit('status', {})
-        vim.cmd.redrawstatus({ bang = true })
-      end)
-    end)
-  )
 end
 
 --- What is to keep or undo in the project, as all lists count it: "11 changes in 7 files"; "" for nothing.
@@ -177,9 +193,10 @@ end
 --- What the daemon reports.
 ---@param event { file_path?: string } without a path: many files
 function M.changed(event)
+  local buf = event.file_path and buffers.buffer_of(event.file_path)
+  if buf and typed_since[buf] then return end -- it is asked about when the person pauses
   count()
   if not event.file_path then return ask_all() end
-  local buf = buffers.buffer_of(event.file_path)
   if buf then ask(buf) end
 end
 
@@ -477,10 +494,16 @@ vim.api.nvim_create_autocmd({ 'CursorMoved', 'CursorMovedI', 'BufEnter' }, {
     if had_changes[event.buf] then marks.name_author(event.buf) end
   end,
 })
-vim.api.nvim_create_autocmd({ 'TextChanged', 'TextChangedI' }, {
+vim.api.nvim_create_autocmd('TextChanged', {
   group = group,
   callback = function(event)
     if had_changes[event.buf] then M.refresh(event.buf) end -- an undo, or a redo
+  end,
+})
+vim.api.nvim_create_autocmd('TextChangedI', {
+  group = group,
+  callback = function(event)
+    if had_changes[event.buf] then refresh_after_typing(event.buf) end
   end,
 })
 vim.api.nvim_create_autocmd('BufUnload', {
@@ -488,6 +511,7 @@ vim.api.nvim_create_autocmd('BufUnload', {
   callback = function(event)
     marks.clear(event.buf)
     asking[event.buf], listed[event.buf], had_changes[event.buf] = nil, nil, nil
+    typed_since[event.buf] = nil
   end,
 })
 

@@ -143,16 +143,25 @@ function M.at(buf, line)
 end
 
 local named = vim.api.nvim_create_namespace('fileops.author')
+-- For what the author was named last, by buffer: while that is the same, as at most keys, the name is the same.
+local named_for = {} ---@type table<integer, { marks: fileops.UnkeptMark[], line: integer, n_lines: integer }>
 
 --- Name the author of the change at the cursor, after its line. Nothing is written into the text.
 ---@param buf integer
 function M.name_author(buf)
-  vim.api.nvim_buf_clear_namespace(buf, named, 0, -1)
-  if not drawn[buf] or not config.get().marks or buf ~= vim.api.nvim_get_current_buf() then return end
-  local line = vim.api.nvim_win_get_cursor(0)[1]
+  local before, marks = named_for[buf], drawn[buf]
+  if not marks or not config.get().marks or buf ~= vim.api.nvim_get_current_buf() then
+    named_for[buf] = nil
+    if before then vim.api.nvim_buf_clear_namespace(buf, named, 0, -1) end
+    return
+  end
+  local line, n_lines = vim.api.nvim_win_get_cursor(0)[1], vim.api.nvim_buf_line_count(buf)
+  if before and before.marks == marks and before.line == line and before.n_lines == n_lines then return end
+  if before then vim.api.nvim_buf_clear_namespace(buf, named, 0, -1) end
+  named_for[buf] = { marks = marks, line = line, n_lines = n_lines }
   local change, number = M.at(buf, line)
   if not change then return end
-  local words = ('  %s: %d of %d'):format(change.label:gsub('[%c]', ' '), number, #drawn[buf])
+  local words = ('  %s: %d of %d'):format(change.label:gsub('[%c]', ' '), number, #marks)
   vim.api.nvim_buf_set_extmark(buf, named, line - 1, 0, {
     virt_text = { { words, 'FileopsAuthor' } },
     hl_mode = 'combine',
