@@ -13,5 +13,5 @@ const common = {
 const { metafile } = await esbuild.build({ ...common, entryPoints: ['src/extension.ts'], outfile, metafile: true });
 if (production) fs.writeFileSync('ThirdPartyNotices.txt', notices(Object.keys(metafile.outputs[outfile].inputs), '.'));
 if (process.argv.includes('--test')) {
-  await esbuild.build({ ...common, minify: false, sourcemap: 'inline', logLevel: 'error', entryPoints: ['test/index.ts', 'test/measure.ts'], outdir: 'dist-test' });
+  await esbuild.build({ ...common, minify: false, sourcemap: 'inline', logLevel: 'error', entryPoints: ['test/index.ts', 'test/measure.ts', 'test/typing.ts'], outdir: 'dist-test' });
 }

@@ -1,6 +1,7 @@
 // node vscode.mjs floor|new OUT VSIX [BEFORE_VSIX]: what the extension costs with 200 reviews that wait and with 1,000
 // changes that are not kept, in the real extension host with a shared daemon. With BEFORE_VSIX both are measured, one
 // after the other, and their ratio is printed. Environment as in tests/clients/vscode/mocha.mjs, after a build with --test.
+// vscode_keys.mjs measures what a key costs.
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import http from 'node:http';
@@ -8,7 +9,6 @@ import path from 'node:path';
 import { EXTENSION } from '../clients/vscode/paths.mjs';
 import { openWorkbench } from '../clients/vscode/workbench.mjs';
 
-const BETWEEN_KEYS_MS = 60;
 const PARTS = [['page', 'TaskDuration'], ['script', 'ScriptDuration'], ['layout', 'LayoutDuration'], ['style', 'RecalcStyleDuration']];
 const [name, outGiven, ...packages] = process.argv.slice(2);
 
@@ -21,9 +21,7 @@ async function measured(vsix, out) {
   if (done.status !== 0) throw new Error(done.stderr);
   const report = path.join(out, 'measured.json');
   let workbench, session;
-  const server = http.createServer(async ({ url }, answer) => {
-    const text = new URL(url, 'http://page').searchParams.get('text') ?? '';
-    await workbench.page.keyboard.type(text, { delay: BETWEEN_KEYS_MS });
+  const server = http.createServer(async (_, answer) => {
     const { metrics } = await session.send('Performance.getMetrics');
     answer.end(JSON.stringify(Object.fromEntries(PARTS.map(([part, metric]) => [part, 1000 * metrics.find(({ name }) => name === metric).value]))));
   });
@@ -31,8 +29,7 @@ async function measured(vsix, out) {
   workbench = await openWorkbench(name, {
     out, env: { MEASURED_JSON: report, FILEOPS_PAGE: `http://127.0.0.1:${server.address().port}` },
     testDriver: { extension: path.join(unpacked, 'extension'), tests: path.join(EXTENSION, 'dist-test/measure') },
-    settings: { 'fileops.interpreter': process.env.FILEOPS_PYTHON, 'files.autoSave': 'off', 'fileops.ask': 'each_edit',
-      'editor.wordBasedSuggestions': 'off' }, // they differ between the files, and a line end would take one
+    settings: { 'fileops.interpreter': process.env.FILEOPS_PYTHON, 'files.autoSave': 'off', 'fileops.ask': 'each_edit' },
   });
   session = await workbench.page.context().newCDPSession(workbench.page);
   await session.send('Performance.enable', { timeDomain: 'threadTicks' });

@@ -12,10 +12,6 @@ const N_LINES = 20_000;
 const N_CHANGES = 1_000;
 const N_MARKINGS = 6;
 const N_KEYS = 20;
-const N_LETTERS = 100;
-const N_LINE_ENDS = 20;
-const SETTLES_MS = 1_000; // what a pause of the typing causes is done then, and is a part of its cost
-const N_TURNS = 5; // of typing in the one file and in the other
 
 /** In milliseconds: how long it took, the processor time of the extension host, and that of the page with its parts. */
 interface Cost extends Page {
@@ -45,9 +41,6 @@ async function measured(name: string, act: () => Promise<unknown>, n = 1): Promi
 }
 
 const page = async (): Promise<Page> => await (await fetch(process.env.FILEOPS_PAGE!)).json() as Page;
-
-/** Types at the keyboard of the page, as a person does. */
-const typed = (text: string): Promise<unknown> => fetch(`${process.env.FILEOPS_PAGE}?${new URLSearchParams({ text }).toString()}`);
 
 /** Until nothing is left to do here: a round of the editor and back. */
 const idle = (): Thenable<unknown> => vscode.commands.executeCommand('setContext', 'fileops.measured', true);
@@ -92,10 +85,9 @@ async function queue(): Promise<void> {
 
 async function marks(): Promise<void> {
   const { api, insides } = await world();
-  const [marked, plain] = [file(lines(N_LINES), 'marked.txt'), file(lines(N_LINES), 'plain.txt')];
+  const marked = file(lines(N_LINES), 'marked.txt');
   const writer = api.session('writes');
   await writer.setApprovalMode('yolo');
-  await open(plain);
   const editor = await open(marked);
   await writer.read({ file_path: marked, limit: 10 });
   const every = N_LINES / N_CHANGES;
@@ -115,22 +107,6 @@ async function marks(): Promise<void> {
       await idle();
     });
     await until(() => insides.before.at(editor.document.uri).length === N_CHANGES, 'all changes are marked again');
-  }
-  for (let n = 0; n < N_TURNS; n++) {
-    for (const [name, opened] of [['without changes', plain], [`with ${N_CHANGES} changes`, marked]] as const) {
-      const { document } = await open(opened);
-      for (const [what, key, n_keys] of [['a letter', 'x', N_LETTERS], ['a line end', '\n', N_LINE_ENDS]] as const) {
-        vscode.window.activeTextEditor!.selection = new vscode.Selection(100, 0, 100, 0);
-        await idle();
-        const before = document.getText().length;
-        await typed('y');
-        await measured(`${what} in a file of ${N_LINES} lines ${name}`, async () => {
-          await typed(key.repeat(n_keys));
-          await new Promise(resolve => setTimeout(resolve, SETTLES_MS));
-        }, n_keys);
-        if (document.getText().length !== before + 1 + n_keys) throw new Error(`${document.getText().length - before} letters were typed`);
-      }
-    }
   }
   await closeAll();
 }

@@ -10,11 +10,19 @@ import { followTyping, needsDrawing, type Span } from '../ui/spans';
 import type { Before, Mark } from './before';
 import { ownFile } from './cells';
 
+/**
+ * With more changes, none of them is marked in the ruler: it would be one bar, which VS Code computes anew at each key
+ * (5 ms with 1,000). Its own marks of the same changes are there in any case.
+ */
+const MAX_IN_RULER = 100;
+
+const HIGHLIGHTED = { isWholeLine: true, backgroundColor: new vscode.ThemeColor('fileops.unkeptLineBackground') };
+
 export class ChangesHere implements vscode.Disposable, vscode.HoverProvider, vscode.CodeActionProvider {
   readonly #lines = vscode.window.createTextEditorDecorationType({
-    isWholeLine: true, backgroundColor: new vscode.ThemeColor('fileops.unkeptLineBackground'),
-    overviewRulerColor: new vscode.ThemeColor('fileops.unkeptRuler'), overviewRulerLane: vscode.OverviewRulerLane.Right,
+    ...HIGHLIGHTED, overviewRulerColor: new vscode.ThemeColor('fileops.unkeptRuler'), overviewRulerLane: vscode.OverviewRulerLane.Right,
   });
+  readonly #manyLines = vscode.window.createTextEditorDecorationType(HIGHLIGHTED);
   readonly #name = vscode.window.createTextEditorDecorationType({
     after: { color: new vscode.ThemeColor('editorCodeLens.foreground'), margin: '0 0 0 3em' },
   });
@@ -32,7 +40,7 @@ export class ChangesHere implements vscode.Disposable, vscode.HoverProvider, vsc
   constructor(readonly before: Before) {
     const files = { scheme: 'file' };
     this.#disposables = [
-      this.#lines, this.#name, this.#moved,
+      this.#lines, this.#manyLines, this.#name, this.#moved,
       vscode.languages.registerHoverProvider(files, this),
       vscode.languages.registerCodeActionsProvider(files, this, { providedCodeActionKinds: [vscode.CodeActionKind.QuickFix] }),
       before.onDidPlace(() => this.#draw()),
@@ -93,7 +101,10 @@ export class ChangesHere implements vscode.Disposable, vscode.HoverProvider, vsc
       if (uri.scheme !== 'file') continue;
       const spans = isInDiff(editor) ? [] : this.before.at(uri).filter(({ start, end }) => end > start).map(({ start, end }) => ({ start, end }));
       if (!isDeepStrictEqual(spans, this.#drawn.get(editor) ?? [])) {
-        editor.setDecorations(this.#lines, spans.map(({ start, end }) => new vscode.Range(Math.min(start, lineCount - 1), 0, Math.min(end, lineCount) - 1, 0)));
+        const ranges = spans.map(({ start, end }) => new vscode.Range(Math.min(start, lineCount - 1), 0, Math.min(end, lineCount) - 1, 0));
+        const isInRuler = ranges.length <= MAX_IN_RULER;
+        editor.setDecorations(this.#lines, isInRuler ? ranges : []);
+        editor.setDecorations(this.#manyLines, isInRuler ? [] : ranges);
       }
       this.#drawn.set(editor, spans);
       this.#nameIn(editor);

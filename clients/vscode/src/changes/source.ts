@@ -44,6 +44,7 @@ export class AgentChanges implements vscode.Disposable {
   readonly #disposables: vscode.Disposable[];
   #drawing: NodeJS.Immediate | undefined;
   #hasChanges = false;
+  #hasUnkept = false;
 
   constructor(readonly before: Before, readonly reviews: Reviews, readonly actions: UnkeptActions, readonly agents: Agents, readonly store: vscode.Memento) {
     this.#disposables = [
@@ -119,10 +120,11 @@ export class AgentChanges implements vscode.Disposable {
 
   /** At once: a person who reads in the status bar that something waits can press the key that goes there. */
   #tellContext(): void {
-    const hasChanges = this.reviews.waiting.length + this.before.list.groups.length > 0;
-    if (hasChanges === this.#hasChanges) return;
-    this.#hasChanges = hasChanges;
-    void vscode.commands.executeCommand('setContext', 'fileops.hasChanges', hasChanges);
+    const hasUnkept = this.before.list.all.n_changes > 0; // as the status bar counts them
+    const hasChanges = this.reviews.waiting.length > 0 || hasUnkept;
+    if (hasUnkept !== this.#hasUnkept) void vscode.commands.executeCommand('setContext', 'fileops.hasUnkept', hasUnkept);
+    if (hasChanges !== this.#hasChanges) void vscode.commands.executeCommand('setContext', 'fileops.hasChanges', hasChanges);
+    [this.#hasUnkept, this.#hasChanges] = [hasUnkept, hasChanges];
   }
 
   #draw(): void {
