@@ -763,6 +763,19 @@ def test_half_of_a_surrogate_pair_does_not_reach_a_host(study: Path) -> None:
     assert study.read_bytes() == before
 
 
+# R-NB-15
+def test_half_of_a_surrogate_pair_is_written_as_an_escape_or_refused(client: RawClient, study: Path) -> None:
+    client.read(study)
+    inserted = edit(client, study, {"kind": "insert", "cell_type": "code", "source": "é '\ud800'", "after": "c1"})
+    new = inserted["details"]["cells"][0]["cell_id"]
+    assert ("\"é '\\ud800'\"").encode() in study.read_bytes()
+    changed = edit(client, study, {"kind": "edit", "cell_id": new, "old_string": "é", "new_string": "è"})
+    assert (changed["error"], ("\"è '\\ud800'\"").encode() in study.read_bytes()) == (None, True)
+    before = study.read_bytes()
+    refused = edit(client, study, {"kind": "source", "cell_id": new, "source": "x = '\ud800'"})
+    assert (refused["error"]["code"], study.read_bytes()) == ("not_encodable", before)
+
+
 # R-NB-30
 def test_text_that_is_almost_in_the_cell_is_suggested_with_cell_and_line(client: RawClient, study: Path) -> None:
     functions = "def area(width, height):\n    return width * height\n\ndef half(width):\n    return width / 2\n"
