@@ -193,6 +193,23 @@ def test_files_known_from_before_are_compared_by_their_stamps(root: Path) -> Non
     assert sorted(map(os.path.basename, touched)) == ["b.py", "gone.py", "new.py"]
 
 
+def test_file_that_is_ignored_since_is_neither_removed_nor_changed(root: Path) -> None:
+    """Changes of ignored files are not recorded (R-REC-3)."""
+    made = root / "made" / "out"
+    made.parent.mkdir()
+    made.write_bytes(b"old\n")
+    earlier = dict(started(root).files)
+    assert str(made) in earlier
+    (root / ".gitignore").write_bytes(b"made/\n")
+    made.write_bytes(b"built anew\n")
+    folder = FolderRecording(str(root), ask_git(str(root)), None)
+    touched: list[str] = []
+    for _ in folder.start(earlier, touched.append, is_resumed=True):
+        pass
+    assert touched == [str(root / ".gitignore")]
+    assert str(made) not in folder.files
+
+
 @pytest.mark.parametrize("is_resumed", [False, True])
 def test_change_that_leaves_size_and_time_is_found_by_the_time_of_the_change(root: Path, *, is_resumed: bool) -> None:
     """R-REC-6. As `rsync -t` and unpacking write; git compares this time, too."""

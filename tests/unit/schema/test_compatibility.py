@@ -14,10 +14,9 @@ from typing import Any, cast
 import pytest
 
 from fileops.schema import json_schema
+from support.wire_schema import SCHEMA, Json
 
-Json = dict[str, Any]
 FROZEN = Path(__file__).parent / f"protocol-{json_schema.PROTOCOL_VERSION}.json"
-SCHEMA = json_schema.document()
 REFERENCE = re.compile(r'"#/\$defs/(\w+)"')
 
 

@@ -8,11 +8,9 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from fileops.schema import json_schema
-from support.wire_schema import Json, faults
+from support.wire_schema import SCHEMA, Json, faults
 
 GOLDEN = Path(__file__).parents[2] / "golden"
-SCHEMA = json_schema.document()
 DEFS: dict[str, Json] = SCHEMA["$defs"]
 
 

@@ -398,6 +398,17 @@ async def test_rewind_of_several_files_asks_once_and_a_rejection_changes_none(re
     assert bench.on_disk(A) != OLD
 
 
+async def test_question_about_a_rewind_of_one_file_has_both_texts(recording: Recording) -> None:
+    bench = recording.bench
+    bench.person.can_ask = True
+    edited = _changed(OLD, b"two", b"2")
+    recording.write(A, edited, AGENT)
+    request = RewindRequest(target=RewindTarget("session_id", ("agent",)), by_session=SessionName("agent"))
+    assert (await bench.service.history.rewind(request)).error is None
+    (question,) = bench.person.questions
+    assert (question.original_text, question.proposed_text) == (edited.decode(), OLD.decode())
+
+
 async def test_rewind_that_the_user_approves_undoes_all_files(recording: Recording) -> None:
     bench = recording.bench
     bench.person.can_ask = True
