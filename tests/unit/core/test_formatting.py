@@ -63,7 +63,13 @@ def test_changed_lines_are_those_that_were_not_there() -> None:
 
 @pytest.mark.parametrize(
     ("text", "expected"),
-    [("a\n", (4, True)), ("a\n  b\n    c\n", (2, True)), ("a\n\tb\n", (4, False)), ("", (4, True))],
+    [
+        ("a\n", (4, True)),
+        ("a\n  b\n    c\n", (2, True)),
+        ("a\n b\n", (1, True)),
+        ("a\n\tb\n", (4, False)),
+        ("", (4, True)),
+    ],
 )
 def test_indentation_is_that_of_the_text(text: str, expected: tuple[int, bool]) -> None:
     assert indentation_of(text) == expected

@@ -365,6 +365,18 @@ def test_known_change_is_relevant_only_where_it_overlaps(present: bytes, reason:
         assert apply(present, outcome.plan.splices) == present.replace(b"line 10", b"mine")
 
 
+def test_change_of_a_session_and_one_of_a_program_are_followed_one_after_the_other() -> None:
+    """Compared as one change, the new line above leaves a doubt."""
+    between = with_line(10, b"x\nline 10\n")
+    present = between.replace(b"line 15\n", b"other\n")
+    assert reason_of(LINES, present, TEN) == "near"
+    known = line_splices(LINES, (Splice(0, len(LINES), between),))
+    legs = [Leg(after=between, known=known), Leg(after=present, known=None)]
+    outcome = replan(base_of(LINES), snapshot_of(present), lambda snapshot: planned(snapshot, TEN), legs)
+    assert isinstance(outcome, Replanned)
+    assert apply(present, outcome.plan.splices) == present.replace(b"line 10\n", b"mine\n")
+
+
 def test_edit_is_carried_to_its_place_beside_a_twin_that_another_session_added() -> None:
     outcome = known_outcome(LINES + b"line 10\n", TEN)
     assert isinstance(outcome, Carried)
