@@ -13,6 +13,8 @@ import type { Reviews } from '../review/queue';
 export class Walkthrough implements vscode.Disposable {
   readonly #disposables: vscode.Disposable;
   readonly #reached = new Set<'agent' | 'keep' | 'ask'>();
+  /** The steps that are ticked, beside the daemon's. */
+  readonly reached: ReadonlySet<string> = this.#reached;
 
   constructor(readonly daemon: Daemon, readonly agents: Agents, actions: UnkeptActions, reviews: Reviews) {
     this.#disposables = vscode.Disposable.from(
