@@ -139,3 +139,13 @@ def test_report_of_several_commits_is_settled_only_if_all_are() -> None:
     )
     both = combine([one, two])
     assert (both.state, both.edit_ids, both.file_paths, both.sources) == ("pending", ("1", "2"), ("a", "b"), ("x", "y"))
+
+
+def test_report_of_several_settled_commits_has_the_problems_of_all() -> None:
+    reports = [
+        report_settled(of_file(path, n), ("x",), Compared(report_problems([problem(0, 1, n)], path, "x")))
+        for path, n in (("a", "1"), ("b", "2"))
+    ]
+    both = combine(reports)
+    assert (both.state, both.n_introduced, both.n_resolved) == ("settled", 2, 0)
+    assert [each.message for each in both.introduced or ()] == ["1", "2"]
