@@ -3,6 +3,7 @@
 import fcntl
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Generator
 from pathlib import Path
@@ -21,6 +22,7 @@ from support.warm_start import POOL, install
 
 # Daemons start as they do for a user, from compiled modules: to compile them doubles the processor time of a start.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False  # also of tests, whose assertions pytest would rewrite in each run
 
 # Shared daemons keep a record of changes: that of a test is not the user's, nor that of another process of tests.
 _STATE = tempfile.TemporaryDirectory(prefix="fileops-state-", ignore_cleanup_errors=True)
