@@ -1,6 +1,5 @@
 -- What a person can decide, as the quickfix list: waiting reviews first, then changes to keep or undo. Rows do not
 -- change until the list is requested again.
-local buffers = require('fileops.buffers')
 local changes = require('fileops.unkept.changes')
 local hunks = require('fileops.ui.hunks')
 local messages = require('fileops.ui.messages')
