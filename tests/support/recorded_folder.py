@@ -50,9 +50,9 @@ class LosingStream:
     def read(self) -> FolderEvents:
         if self.is_late:
             return FolderEvents(())
-        batch = self._stream.read()
+        batch, is_losing = self._stream.read(), self.is_losing
         self.on_read(batch.events)
-        return FolderEvents((), is_lost=bool(batch.events)) if self.is_losing else batch
+        return FolderEvents((), is_lost=bool(batch.events)) if is_losing else batch
 
 
 class RecordedFolder:

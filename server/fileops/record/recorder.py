@@ -852,7 +852,7 @@ class Recorder:
             self._disks.ask(root, lambda: stream.remove_below(root))
         for folder in self._folders.values():  # nested folders share watches
             if is_inside(root, folder.root) or is_inside(folder.root, root):
-                folder.note_loss(self._read_edge)
+                self._note_loss(folder)
                 self._comparisons[folder.root] = self._compare_files(folder)
 
     def _end_by_fault(self, root: str) -> None:
@@ -952,7 +952,7 @@ class Recorder:
         if self._disks.ask(root, lambda: stream.is_in_place(root) or not os.path.isdir(root)):
             return
         self._disks.ask(root, lambda: stream.remove_below(root))
-        folder.note_loss(self._read_edge)
+        self._note_loss(folder)
         self._becoming.add(root)
         self._comparisons[root] = self._compare_files(folder)
 
@@ -1115,7 +1115,7 @@ class Recorder:
             log.warning("changed files are found by comparison only: %s", error.reason)
         for folder in self._folders.values():
             folder.stream = self._stream
-            folder.note_loss(self._read_edge)
+            self._note_loss(folder)
         self.scan()
 
     def _wake_for_events(self) -> None:
@@ -1141,10 +1141,18 @@ class Recorder:
         if batch.is_lost:
             log.warning("events of changed files were lost; all files are compared")
             for folder in self._folders.values():
-                folder.note_loss(self._read_edge)
+                self._note_loss(folder)
                 self._comparisons[folder.root] = self._compare_files(folder)
                 self._guard(folder.root, lambda folder=folder: self._look_for_lock_of_git(folder))
         self._read_edge = edge
+
+    def _note_loss(self, folder: Folder) -> None:
+        """Note that events of a folder were lost, so how often its touched files were written is not known."""
+        folder.note_loss(self._read_edge)
+        for touched in (self._touched, self._unread):
+            for path, touch in touched.items():
+                if folder.contains(path):
+                    touch.n_writes = None
 
     @property
     def _edge(self) -> Edge:
@@ -1260,6 +1268,8 @@ class Recorder:
             late = self._touched.get(path)
             if late is not None and touch.n_writes is not None:
                 touch.n_writes = None if late.n_writes is None else touch.n_writes + late.n_writes
+            if folder.needs_comparison:  # they may be among those that were lost
+                touch.n_writes = None
             if late is not None:
                 touch.is_beside_git = touch.is_beside_git or late.is_beside_git
             names = self._names_of(folder, path, found) if found is not None and found.n_links > 1 else (path,)

@@ -233,6 +233,49 @@ async def test_what_was_lost_while_one_command_was_open_is_that_commands(it: Rec
 
 
 @needs_inotify
+async def test_save_over_a_commands_write_is_unsure_if_its_events_were_lost(it: RecordedFolder) -> None:
+    """The command's write was counted, but its file could not be read before the save."""
+    path, text = it.folder / "1.txt", "mine\nthe command's\ntyped\n"
+    person = ByPerson(session_id="editor", label="an editor")
+    made = it.folder.parent / "made"
+    made.write_text("mine\nthe command's\n")
+    with no_descriptors():
+        async with it.command():
+            made.rename(path)
+            await it.recorder.drain()
+    stream = losing(it)
+    it.documents[str(path)] = TypedDocument(person=person, text=text, changed=steady_time(), is_typed=True)
+    path.write_text(text)
+    it.recorder.note_save(str(path), person, text)
+    await asyncio.to_thread(it.recorder.settle)
+    stream.is_losing = False
+    assert (await it.authors())["1.txt"] == "agent or an editor"
+
+
+@needs_inotify
+async def test_save_whose_events_were_lost_during_the_look_at_a_commands_write_is_unsure(it: RecordedFolder) -> None:
+    path, text = it.folder / "1.txt", "mine\nthe command's\ntyped\n"
+    person = ByPerson(session_id="editor", label="an editor")
+    stream = it.stream
+    assert stream is not None
+
+    def save(events: Sequence[FolderEvent]) -> None:
+        if not stream.is_losing and any(event.name == path.name for event in events):
+            path.write_text(text)
+            it.recorder.note_save(str(path), person, text)
+            stream.is_losing = True
+
+    async with it.command():
+        stream.on_read = save
+        made = it.folder.parent / "made"
+        made.write_text("mine\nthe command's\n")
+        made.rename(path)
+        await it.recorder.flush()
+    await asyncio.to_thread(it.recorder.settle)
+    assert (await it.authors())["1.txt"] == "agent or an editor"
+
+
+@needs_inotify
 async def test_event_that_is_read_late_is_unsure(it: RecordedFolder) -> None:
     """The recorder was busy: the command began and ended before it read what was written in between."""
     it.recorder.begin_commit(str(it.folder / "1.txt"))  # the file is not looked at until its commit has ended
