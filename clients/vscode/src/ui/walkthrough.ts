@@ -1,8 +1,9 @@
 /**
  * Ticks the steps of the walkthrough: the daemon runs, an agent is attached, the person has decided something.
  *
- * VS Code notices that the context of a step becomes true, but neither that it already was when it first read the
- * walkthrough, nor which commands ran before. So the keys are false, and true for a moment when the page may have been opened or the state is reached.
+ * VS Code notices that the context of a step becomes true, but never one that was true when it first read the walkthrough,
+ * nor which commands ran before. So the keys are false, and true for a moment when the page may have been opened, and when
+ * a state is reached after that.
  */
 import * as vscode from 'vscode';
 import type { Agents } from '../agents';
@@ -15,11 +16,15 @@ export class Walkthrough implements vscode.Disposable {
   readonly #reached = new Set<'agent' | 'keep' | 'ask'>();
   /** The steps that are ticked, beside the daemon's. */
   readonly reached: ReadonlySet<string> = this.#reached;
+  /** Whether VS Code has read the walkthrough, because its page was opened. A tab of a page has no type. */
+  #isRead = hasPage(vscode.window.tabGroups.all.flatMap(({ tabs }) => tabs));
 
   constructor(readonly daemon: Daemon, readonly agents: Agents, actions: UnkeptActions, reviews: Reviews) {
     this.#disposables = vscode.Disposable.from(
       vscode.window.tabGroups.onDidChangeTabs(({ opened }) => {
-        if (opened.some(({ input }) => input === undefined)) void this.#tick(); // as that of the walkthrough, which has no type
+        if (!hasPage(opened)) return;
+        this.#isRead = true;
+        void this.#tick();
       }),
       daemon.onDidChangeState(() => void this.#tick()),
       agents.onDidChange(() => agents.hasAgent && this.#reach('agent')),
@@ -35,6 +40,7 @@ export class Walkthrough implements vscode.Disposable {
   }
 
   async #tick(): Promise<void> {
+    if (!this.#isRead) return;
     for (const step of [...(this.daemon.state === 'running' ? ['daemon'] : []), ...this.#reached]) {
       await vscode.commands.executeCommand('setContext', `fileops.walkthrough.${step}`, true);
       await vscode.commands.executeCommand('setContext', `fileops.walkthrough.${step}`, false);
@@ -45,3 +51,5 @@ export class Walkthrough implements vscode.Disposable {
     this.#disposables.dispose();
   }
 }
+
+const hasPage = (tabs: readonly vscode.Tab[]): boolean => tabs.some(({ input }) => input === undefined);
