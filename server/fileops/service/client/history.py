@@ -172,7 +172,7 @@ class ClientHistory:
         Args: file_path, root: as given. `root` counts only without `file_path`. Without either, the client's folders
         are covered. Raises: RecordRefused.
         """
-        from fileops.service.rewind.renames import edited_lines_of
+        from fileops.service.rewind.renames import edited_lines_in
 
         recorder = self._recorder
         await recorder.flush()
@@ -183,11 +183,10 @@ class ClientHistory:
             if query.before is not None and recorder.store.entry(query.before) is None:
                 raise RecordRefused(f"There is no entry {query.before}.")
             entries, more = self._visible(replace(query, path=path, folders=self._scope() if path is None else None))
-            edited = ((entry.entry_id, edited_lines_of(recorder.store, entry)) for entry in entries)
             return ShownEntries(
                 entries=entries,
                 compared=self._compare_cells(entries),
-                edited={entry_id: lines for entry_id, lines in edited if lines is not None},
+                edited=edited_lines_in(recorder.store, entries),
                 more=more,
             )
 

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from fileops.model.errors import UnknownTarget
-from fileops.model.record import ByUnsure, Contents, CountedTurn, EditedLines, Entry, LogQuery, session_of
+from fileops.model.record import ByUnsure, Contents, CountedTurn, Entry, LogQuery, session_of
 from fileops.model.rewind import RecordItem
 from fileops.model.sessions import SessionName
 from fileops.record.diffs import diff_of, diff_of_rename
@@ -17,6 +17,7 @@ MAX_ENTRIES = 1000  # per item
 def item_of(store: "RecordStore", beginning: str) -> RecordItem:
     """Return the item whose id has this prefix. Raises: UnknownTarget, unless there is exactly one."""
     from fileops.record.store import UnknownId
+    from fileops.service.rewind.renames import edited_lines_in
 
     try:
         whole = store.whole_id(beginning)
@@ -25,7 +26,7 @@ def item_of(store: "RecordStore", beginning: str) -> RecordItem:
         raise UnknownTarget(explanation=f"{why} {beginning}") from None
     entry = store.entry(whole)
     if entry is not None:
-        edited = _edited_lines(store, [entry])
+        edited = edited_lines_in(store, [entry])
         return RecordItem(entries=(entry,), diff=_diff(store, [entry]), entry=entry, edited=edited)
     command, turn = store.command(whole), store.turn(whole)
     query = LogQuery(rewind_id=whole, limit=MAX_ENTRIES)
@@ -47,7 +48,7 @@ def item_of(store: "RecordStore", beginning: str) -> RecordItem:
         command=command,
         turn=counted if command is None else None,
         rewind_id=whole if command is None and turn is None else None,
-        edited=_edited_lines(store, entries),
+        edited=edited_lines_in(store, entries),
         truncated=is_truncated,
     )
 
@@ -57,13 +58,6 @@ def is_by(entry: Entry, session_id: SessionName | None) -> bool:
     if session_id is None or session_of(entry.by) == session_id:
         return True
     return isinstance(entry.by, ByUnsure) and any(session_of(by) == session_id for by in entry.by.candidates)
-
-
-def _edited_lines(store: "RecordStore", entries: list[Entry]) -> dict[str, EditedLines]:
-    from fileops.service.rewind.renames import edited_lines_of
-
-    found = ((entry.entry_id, edited_lines_of(store, entry)) for entry in entries)
-    return {entry_id: edited for entry_id, edited in found if edited is not None}
 
 
 def _diff(store: "RecordStore", entries: list[Entry]) -> str:

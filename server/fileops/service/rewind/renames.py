@@ -6,7 +6,7 @@ exist twice. Or another file may have the first name by now; then the text would
 undone, or neither is.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -52,8 +52,14 @@ def renames_of(store: RecordStore, groups: Mapping[str, Sequence[Entry]]) -> lis
     return renames
 
 
-def edited_lines_of(store: RecordStore, arrival: Entry) -> EditedLines | None:
-    """Return how a file was changed by its rename; None for other entries, or if a content is not known."""
+def edited_lines_in(store: RecordStore, entries: Iterable[Entry]) -> dict[str, EditedLines]:
+    """Return how files were changed by their renames, by the entries that made the new names."""
+    found = ((entry.entry_id, _edited_lines_of(store, entry)) for entry in entries)
+    return {entry_id: edited for entry_id, edited in found if edited is not None}
+
+
+def _edited_lines_of(store: RecordStore, arrival: Entry) -> EditedLines | None:
+    """Return None for other entries, or if a content is not known."""
     if arrival.kind != "create" or arrival.moved_from is None:
         return None
     departure = store.other_half(arrival)

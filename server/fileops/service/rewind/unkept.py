@@ -77,7 +77,7 @@ from fileops.service.rewind.items import is_by
 from fileops.service.rewind.lineage import Lineages
 
 MAX_FILES = 1000  # in one list
-MAX_PREPARED = 1000  # changes of one file that are computed before they are listed; about 0.3 s
+MAX_PREPARED = 1000  # changes of one file that are computed before they are listed
 MAX_UNDONE = 20  # the newest undos of one file that are examined
 _UNRECORDED = ""  # instead of an entry's id
 _WHOLE_FILE = "file"  # instead of a digest, in the id of a change without lines
