@@ -79,6 +79,7 @@ class Edge(NamedTuple):
 
 
 _START = Edge(0, 0.0)
+_END = object()
 
 
 class FolderRecording:
@@ -105,6 +106,10 @@ class FolderRecording:
         # Whether git holds the lock of its index, as it does whenever it writes to the work tree.
         self.is_git_writing = False
         self.text_of: TextOf = lambda _path, data: data  # see read_file
+        self.carried: set[str] = set()  # files of which git is to be asked for Entry.parents
+        self.start_steps: Iterator[None] | None = None  # until everything is known; the recorder makes them
+        self.is_comparing = False
+        self._comparison: Iterator[list[str]] | None = None
         self._tracked = set[str]() if facts is None else set(facts.tracked)
         self._listed = frozenset[str]() if facts is None else facts.listed
         self._converted = frozenset[str]() if facts is None else facts.converted
@@ -159,6 +164,21 @@ class FolderRecording:
     @property
     def n_to_copy(self) -> int:
         return len(self._to_copy)
+
+    @property
+    def has_steps(self) -> bool:
+        """Whether some of its long work is left."""
+        return self.start_steps is not None or self.n_to_copy > 0 or self.is_comparing
+
+    def end_steps(self) -> None:
+        """End its long work, because the folder is not recorded any more."""
+        self.start_steps, self.is_comparing = None, False
+        self._to_copy.clear()
+
+    def take_carried(self) -> set[str]:
+        """Return the files of which git is to be asked, once."""
+        carried, self.carried = self.carried, set()
+        return carried
 
     @property
     def index_folder(self) -> str | None:
@@ -229,6 +249,11 @@ class FolderRecording:
         self.is_starting = False
         for path in changed:
             touch(path)
+
+    def start_next(self) -> None:
+        """Do the next step of the start."""
+        if self.start_steps is not None and next(self.start_steps, _END) is _END:
+            self.start_steps = None
 
     def _start_file(
         self,
@@ -384,27 +409,39 @@ class FolderRecording:
 
     # --- comparison --------------------------------------------------------------------------------------------
 
-    def scan(self, edge: Edge, touch: Callable[[str], object]) -> Iterator[None]:
+    def begin_comparison(self) -> None:
+        """Compare all files, from the beginning if that is being done already; see `compare_next`."""
+        self.is_comparing, self._comparison = True, None
+
+    def compare_next(self, edge: Edge) -> list[str]:
+        """Do the next step of the comparison, and return the files that may have changed. Args: see `scan`."""
+        if self._comparison is None:
+            self._comparison = self.scan(edge)
+        changed = next(self._comparison, None)
+        if changed is None:
+            self.is_comparing, self._comparison = False, None
+        return changed or []
+
+    def scan(self, edge: Edge) -> Iterator[list[str]]:
         """Compare all files by their stamps, and watch all folders, in short steps.
 
-        Args: edge: the commands' current edge. touch: called with each file that may have changed. It looks at the file
-        itself, so a file is not taken for deleted because its folder could not be listed. The caller must process the
-        files of each step before the next, because the last step notes that everything was compared.
+        Yields after each step the files that may have changed. The caller looks at the files themselves, so a file is
+        not taken for deleted because its folder could not be listed. It must have noted the files of each step before
+        the next, because the last step notes that everything was compared. Args: edge: the commands' current edge.
         """
         seen: set[str] = set()
         n_losses = self._n_losses
         for found in in_steps(self.walk()):
+            changed: list[str] = []
             for path, status in found:
                 seen.add(path)
                 known = self.files.get(path)
                 if known is None and os.path.dirname(path) in self._unseen:
                     self._start_file(path, status, None)
                 elif known is None or not is_same(known, status):
-                    touch(path)
-            yield
-        for path in [path for path in self.files if path not in seen]:
-            touch(path)
-        yield
+                    changed.append(path)
+            yield changed
+        yield [path for path in self.files if path not in seen]
         self._to_copy.extend(self._not_copied)
         self._not_copied.clear()
         if self.is_whole:

@@ -95,7 +95,6 @@ _MAX_QUIETS = 10
 SCAN_EVERY_S = 60.0
 _WAKE_BYTES = 1 << 16  # the capacity of a pipe
 PRUNE_EVERY_S = 3600.0
-_PRUNING = ""  # names its steps, as a root names a folder's
 KEPT_S = 3600.0  # for a folder without clients: editors often restart
 _INDEX_LOCK = "index.lock"  # git-update-index(1)
 _INDEX_EVERY_S = 1.0
@@ -239,15 +238,13 @@ class Recorder:
         self._staging = StagingWatch()
         self._disks = FolderDisks(answers_within_s, lambda root: self._send(lambda: self._retry(root)))
         self._touched: dict[str, _Touch] = {}
-        self._carried: dict[str, set[str]] = {}  # by folder, files of which git is to be asked for Entry.parents
         # While files are observed: names of each inode, by folder, and creations of files that took another's name.
         self._names: dict[str, dict[int, list[tuple[str, Known]]]] = {}
         self._took_names: list[tuple[Folder, Observed]] = []
         self._unread: dict[str, _Touch] = {}  # unreadable files, with their first touch
         self._was_unread: set[str] = set()  # those of them that are touched again
         self._unread_pause_s, self._unread_at = _UNREAD_PAUSES_S[0], 0.0
-        self._steps: dict[str, Iterator[None]] = {}  # of starts and copies, by folder
-        self._comparisons: dict[str, Iterator[None]] = {}  # of all files, by folder
+        self._pruning: Iterator[None] | None = None
         self._looked_at = 0.0
         self._dropped_by: dict[str, ByPerson] = {}  # who discarded unsaved text, by the path of its file
         self._when_written: list[Callable[[], None]] = []  # called once everything read has been written
@@ -508,7 +505,6 @@ class Recorder:
         for folder in self._folders.values():
             self.store.begin_folder(folder.root, self._wall())
             folder.forget_contents(path)
-            self._steps.setdefault(folder.root, self._copy_files(folder))
         return n_entries
 
     def _note_new_record(self, reason: str, aside: str | None) -> None:
@@ -527,7 +523,6 @@ class Recorder:
                 self.store.set_known(root, known)
 
             self._writes.put(folder.root, begin)
-            self._steps.setdefault(folder.root, self._copy_files(folder))
 
     def status(self) -> list[RecordedFolder]:
         """Return each folder with the state of its recording. Waits for the recorder's thread."""
@@ -672,12 +667,13 @@ class Recorder:
             self.scan()
         if time.monotonic() - self._pruned_at >= PRUNE_EVERY_S:
             self._pruned_at = time.monotonic()
-            self._steps[_PRUNING] = self._prune()
+            self._pruning = self._prune()
         self._step()
 
     def _timeout_ms(self) -> float:
         now = self._now()
-        if self._messages or ((self._steps or self._comparisons) and now >= self._writes.write_at):
+        has_steps = self._pruning is not None or any(folder.has_steps for folder in self._folders.values())
+        if self._messages or (has_steps and now >= self._writes.write_at):
             return 0
         times = [self._writes.due_at, now + (_INDEX_EVERY_S if self._folders or self._faults else SCAN_EVERY_S)]
         if self._touched:
@@ -709,7 +705,7 @@ class Recorder:
             and any(is_inside(folder.root, root) or is_inside(root, folder.root) for root in roots)
         ]
         for folder in wanted:
-            self._comparisons[folder.root] = self._compare_files(folder)
+            folder.begin_comparison()
         self._compare(wanted)
         for _ in range(2):  # files written while others were read may have another author
             self._observe_all()
@@ -736,8 +732,8 @@ class Recorder:
         """Finish the comparisons of these folders that have begun, unless that takes long."""
         ends_at = time.monotonic() + _COMPARED_WITHIN_S
         for folder in folders:
-            while not folder.is_starting and folder.root in self._comparisons and time.monotonic() < ends_at:
-                self._step_of(self._comparisons, folder.root)
+            while not folder.is_starting and folder.is_comparing and time.monotonic() < ends_at:
+                self._guard(folder.root, lambda folder=folder: self._compare_next(folder))
 
     def _begin_flush(self, done: Callable[[], None]) -> None:
         """Call `done` once everything written until now has entries. Ends of commands do not wait for this."""
@@ -749,8 +745,8 @@ class Recorder:
     @property
     def _looks_for_lost_changes(self) -> bool:
         """Whether events were lost, and a comparison of all files that finds the changes has not ended."""
-        lost = (folder.root for folder in self._folders.values() if folder.lost_edge is not None)
-        return any(root in self._comparisons and not self._folders[root].is_starting for root in lost)
+        lost = (folder for folder in self._folders.values() if folder.lost_edge is not None)
+        return any(folder.is_comparing and not folder.is_starting for folder in lost)
 
     def _tell_written(self) -> None:
         waiting, self._when_written = self._when_written, []
@@ -784,7 +780,7 @@ class Recorder:
             earlier, is_resumed = dict(before.files), False
             self._drop(root)
         self._folders[root] = folder
-        self._steps[root] = self._start_folder(folder, earlier, is_resumed=is_resumed)
+        folder.start_steps = self._start_folder(folder, earlier, is_resumed=is_resumed)
         log.info("changes in %s are recorded from now on; --record=edits or off turns this off", root)
 
     def _start_folder(self, folder: Folder, earlier: dict[str, Known], *, is_resumed: bool) -> Iterator[None]:
@@ -807,7 +803,6 @@ class Recorder:
         self._writes.put(folder.root, lambda: self.store.begin_folder(folder.root, began))
         self._faults.note_recorded(folder.root)
         log.debug("%s: %d files are known after %.1f s", folder.root, len(folder.files), self._now() - started)
-        yield from self._copy_files(folder)
 
     def _store_known(self, folder: Folder, paths: Sequence[str]) -> None:
         """Store what is known of these files by now."""
@@ -834,10 +829,10 @@ class Recorder:
 
     def _drop(self, root: str) -> bool:
         """End the recording of a folder, but keep its watches. False if it is not recorded."""
-        for steps in (self._steps, self._comparisons):
-            steps.pop(root, None)
-        if self._folders.pop(root, None) is None:
+        folder = self._folders.pop(root, None)
+        if folder is None:
             return False
+        folder.end_steps()
         self._watched.put(root, is_watched=False)
         for touched in (self._touched, self._unread):
             for path in [path for path in touched if self._folder_of(path) is None]:
@@ -853,7 +848,7 @@ class Recorder:
         for folder in self._folders.values():  # nested folders share watches
             if is_inside(root, folder.root) or is_inside(folder.root, root):
                 self._note_loss(folder)
-                self._comparisons[folder.root] = self._compare_files(folder)
+                folder.begin_comparison()
 
     def _end_by_fault(self, root: str) -> None:
         self._faults.add(root)  # first, because whoever waits for its watches is told by the next step
@@ -921,7 +916,7 @@ class Recorder:
             self._guard(None, lambda path=path: self._look_at_new_repository(path))
         self._look_at_staging()
         for folder in tuple(self._folders.values()):
-            if folder.root in self._steps:
+            if folder.start_steps is not None or folder.n_to_copy:
                 continue
             self._guard(folder.root, lambda folder=folder: self._look_at_root(folder))
             if folder.repository is not None:
@@ -954,7 +949,7 @@ class Recorder:
         self._disks.ask(root, lambda: stream.remove_below(root))
         self._note_loss(folder)
         self._becoming.add(root)
-        self._comparisons[root] = self._compare_files(folder)
+        folder.begin_comparison()
 
     def _look_at_new_repository(self, path: str) -> None:
         """Record a folder as a repository once it is one: `git init` creates the folder `.git` first."""
@@ -985,32 +980,27 @@ class Recorder:
         folder.update_index(index, self._touched.__contains__)
         self._ask_for_parents(folder)
         self.on_index(folder.root)
-        self._steps[folder.root] = self._copy_files(folder)
 
     def _ask_for_parents(self, folder: Folder) -> None:
         """Note what git may have merged in the files that it wrote: HEAD has moved by now. Many files are no merge."""
-        paths, repository = self._carried.pop(folder.root, set()), folder.repository
+        paths, repository = folder.take_carried(), folder.repository
         if repository is None or not 0 < len(paths) <= _MAX_MERGED:
             return
         with contextlib.suppress(GitFailed):  # the contents that are known have to do
             parents = self._disks.ask(folder.root, lambda: git.parent_blobs(repository, paths))
             self._writes.put(folder.root, lambda: self._writer.add_parents(parents))
 
-    def _copy_files(self, folder: Folder) -> Iterator[None]:
-        while True:
-            if len(self._writes) > _MAX_COPIES:
-                yield
-                continue
-            copied = self._disks.ask(folder.root, folder.copy_next)
-            if copied is None:
-                return
-            path, found = copied
-            self._read_events()  # else what was written just before would count as known, and have no entry
-            if self._folders.get(folder.root) is not folder:  # the events just read ended its recording
-                return
-            if path not in self._touched:
-                self._keep_copy(folder, path, found)
-            yield
+    def _copy_next(self, folder: Folder) -> None:
+        if len(self._writes) > _MAX_COPIES:
+            return
+        copied = self._disks.ask(folder.root, folder.copy_next)
+        if copied is None:
+            return
+        path, found = copied
+        self._read_events()  # else what was written just before would count as known, and have no entry
+        # The events just read may have ended its recording.
+        if self._folders.get(folder.root) is folder and path not in self._touched:
+            self._keep_copy(folder, path, found)
 
     def _keep_copy(self, folder: Folder, path: str, found: ReadFile) -> None:
         data = found.data
@@ -1026,19 +1016,13 @@ class Recorder:
     def scan(self) -> None:
         """Compare all files by their stamps, in steps. Belongs to the recorder's thread."""
         for folder in self._folders.values():
-            if folder.root not in self._comparisons:
-                self._comparisons[folder.root] = self._compare_files(folder)
+            if not folder.is_comparing:
+                folder.begin_comparison()
 
-    def _compare_files(self, folder: Folder) -> Iterator[None]:
-        while folder.is_starting:
-            yield
-        changed: list[str] = []
-        for _ in self._disks.each(folder.root, folder.scan(self._edge, changed.append)):
-            while changed:
-                self._touch(changed.pop(), found="scan")
-            yield
-        if folder.n_to_copy:
-            self._steps.setdefault(folder.root, self._copy_files(folder))
+    def _compare_next(self, folder: Folder) -> None:
+        edge = self._edge
+        for path in self._disks.ask(folder.root, lambda: folder.compare_next(edge)):
+            self._touch(path, found="scan")
 
     def _prune(self) -> Iterator[None]:
         """Remove what is too old or too much, and the contents of files that are now ignored."""
@@ -1062,16 +1046,21 @@ class Recorder:
         self.store.set_known(folder.root, [(path, None)])
 
     def _step(self) -> None:
-        for steps in (self._steps, self._comparisons):
-            for root in tuple(steps):
-                self._step_of(steps, root)
+        """Do one step of each long work."""
+        if self._pruning is not None:
+            self._guard(None, self._prune_next)
+        for folder in tuple(self._folders.values()):
+            if folder.start_steps is not None:
+                self._guard(folder.root, folder.start_next)
+            elif folder.n_to_copy:
+                self._guard(folder.root, lambda folder=folder: self._copy_next(folder))
+        for folder in tuple(self._folders.values()):
+            if folder.is_comparing and not folder.is_starting:
+                self._guard(folder.root, lambda folder=folder: self._compare_next(folder))
 
-    def _step_of(self, steps: dict[str, Iterator[None]], root: str) -> None:
-        def step() -> None:
-            if root in steps and next(steps[root], _END) is _END:
-                steps.pop(root, None)
-
-        self._guard(root, step)
+    def _prune_next(self) -> None:
+        if self._pruning is not None and next(self._pruning, _END) is _END:
+            self._pruning = None
 
     def _folder_of(self, path: str) -> Folder | None:
         """The innermost recorded folder that contains a path."""
@@ -1142,7 +1131,7 @@ class Recorder:
             log.warning("events of changed files were lost; all files are compared")
             for folder in self._folders.values():
                 self._note_loss(folder)
-                self._comparisons[folder.root] = self._compare_files(folder)
+                folder.begin_comparison()
                 self._guard(folder.root, lambda folder=folder: self._look_for_lock_of_git(folder))
         self._read_edge = edge
 
@@ -1463,7 +1452,7 @@ class Recorder:
         open_commands = self._open_since(folder, path, touch)
         is_of_them = open_commands.is_certain and (open_commands.names_git or not touch.is_beside_git)
         if touch.is_beside_git:
-            self._carried.setdefault(folder.root, set()).add(path)
+            folder.carried.add(path)
         # If commands run, a document may contain what one of them wrote before its event is read here.
         typed_before = touch.earliest if open_commands.commands else touch.began
         typist = typed_by or _typist_of(documents, data, typed_before)

@@ -280,7 +280,7 @@ def record_and_change(it: Hostile) -> None:
             git.read_committed_blobs(folder.repository, list(folder.files))
     for name in ("new.txt", "d/new.txt"):
         IgnoreRules(root, folder.repository).is_ignored(f"{root}/{name}")
-    for _ in folder.scan(Edge(0, 0.0), lambda _path: None):
+    for _ in folder.scan(Edge(0, 0.0)):
         pass
 
 
