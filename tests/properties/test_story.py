@@ -288,6 +288,7 @@ def test_redo_is_the_inverse_of_undo(seed: int, has_others: bool) -> None:
 
 @given(seeds)
 @example(28262)  # one of them lends an end of a line
+@example(1622927)  # one brings words back into a line that the other has removed with its end
 def test_undos_of_two_authors_commute(seed: int) -> None:
     """Law 7, where neither leaves anything."""
     contents: list[bytes] = []

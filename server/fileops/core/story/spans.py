@@ -18,7 +18,8 @@ _ABSENT = -1  # instead of an event: the content never had this text before
 
 
 # An event, and the events whose effects it cancelled; none if it removed the text. A negative number is a loan: the
-# undo that is this event would have taken the text away, but it is an end of a line that lines of others need for now.
+# undo that is this event would have taken the text away, or left it away, but it is an end of a line that lines of
+# others need for now.
 Effect = tuple[int, tuple[int, ...]]
 
 
@@ -61,7 +62,7 @@ class Span(Struct, frozen=True, gc=False):
 
     def was_there(self, event: int) -> bool:
         """Return whether the content had it just before an event."""
-        earlier = [effect for effect in self.effects if effect[0] < event]
+        earlier = [effect for effect in self.effects if effect[0] == _ABSENT or abs(effect[0]) < event]
         return self.writer < event and not _removers(self.writer, earlier)
 
     def part(self, start: int, stop: int) -> "Span":
@@ -78,7 +79,8 @@ class Span(Struct, frozen=True, gc=False):
 
     def lend(self, event: int, undone: Collection[int]) -> "Span":
         """Return it as it is after this event has cancelled the effects of others, but lends it to lines of others."""
-        return self.with_effects((*self.cancel(event, undone).effects, (-event, (event,))))
+        after = self.cancel(event, undone)
+        return after.with_effects((*after.effects, (-event, after.removers)))
 
     def bring_back(self, event: int) -> "Span":
         """Return it as it is after this event has brought it back."""
@@ -93,7 +95,7 @@ class Span(Struct, frozen=True, gc=False):
 def _removers(writer: int, effects: Sequence[Effect]) -> tuple[int, ...]:
     cancelled, removers = set[int](), list[int]()
     for event, undone in reversed(effects):
-        if event in cancelled:
+        if event in cancelled or (event < _ABSENT and -event in cancelled):  # a loan goes with the undo that made it
             continue
         cancelled.update(undone)
         if not undone or writer in undone:

@@ -108,7 +108,7 @@ class Undo:
                 spans.append(span.cancel(event, undone))
                 continue
             start, stop = ends[n]
-            parts = span.part(0, start), span.part(start, stop), span.part(stop, span.n_bytes)
+            parts = span.part(0, start), span.part(start, stop), span.part(stop, len(self._texts[n]))
             spans += (
                 part.lend(event, undone) if part is parts[1] else part.cancel(event, undone)
                 for part in parts
@@ -375,7 +375,7 @@ class Undo:
             return None
         for n in range(other - 1, one, -1):
             stop = 0
-            is_asked = fates[n] == "goes" or self._is_lent(n, fates[n])
+            is_asked = fates[n] in {"goes", "lost"} or self._is_lent(n, fates[n])
             for line in split_lines(self._texts[n], self._fmt) if is_asked else ():
                 stop += len(line)
                 if line.endswith(newline):
