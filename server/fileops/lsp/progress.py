@@ -94,6 +94,7 @@ class _Report:
         self._is_own = is_own
         self._has_begun = False
         self._was_asking = False
+        self._says_waiting = False
         self._creating: asyncio.Task[None] | None = None
         self._timer = asyncio.get_running_loop().call_later(QUICK_S, self._due)
         self._unsent = ""  # while the client lags
@@ -138,7 +139,8 @@ class _Report:
             self._begin()
             return
         is_asking = self._client.is_asking(self._task) or self._is_waiting()
-        if self._has_begun and is_asking != self._was_asking:
+        if self._has_begun and is_asking != self._says_waiting:
+            self._says_waiting = is_asking
             self._notify(types.WorkDoneProgressReport(message=WAITING if is_asking else ""))
         elif self._creating is None and not is_asking and not self._was_asking:
             # Work after a question must take some time before it is reported: it may end in the next question.

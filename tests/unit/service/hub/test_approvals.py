@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lsprotocol import types
 
+from fileops.lsp import progress
 from fileops.mcp import elicitation
 from fileops.mcp import options as mcp_options
 from fileops.service.review import queue
@@ -447,6 +449,28 @@ async def test_progress_of_an_mcp_edit_names_the_deciding_editor(
     messages = [report["message"] for report in host.notified("notifications/progress")]
     assert f"Waiting for your decision{told}" in messages
     assert set(messages) <= {"Working", f"Waiting for your decision{told}"}
+
+
+async def test_progress_of_an_edit_stops_while_a_person_is_asked_in_another_client(
+    daemon: SharedDaemon, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(progress, "QUICK_S", 0.05)
+    editor = await asked_editor(daemon, file, never)
+    program = await daemon.lsp("agent", "bot")
+    await program.initialize(file.parent, capabilities={"window": {"workDoneProgress": True}})
+    program.answers[types.WINDOW_WORK_DONE_PROGRESS_CREATE] = answers(None)
+    editing = program.start_edit(file.parent / "made.txt", "", "made\n")
+    await editor.question()
+    await program.call("fileops/tools")  # until all that was sent before is here
+    if was_begun := bool(program.asked):  # on a busy machine, before anybody was asked
+        await program.notification(types.PROGRESS, lambda told: told["value"].get("message") == progress.WAITING)
+    # Its timer is checked as often as this one's, which began later.
+    timed = program.start("fileops/edit", {**edit_of(file.parent / "timed.txt", "", "x\n"), "workDoneToken": "timed"})
+    await program.notification(types.PROGRESS, lambda told: told["token"] == "timed")
+    await program.call("fileops/tools")
+    assert len(program.asked) == was_begun
+    for call in (editing, timed):
+        call.cancel()
 
 
 async def test_cancelled_edit_withdraws_its_questions(daemon: SharedDaemon, file: Path) -> None:
