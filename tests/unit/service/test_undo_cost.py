@@ -10,6 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from contract.recording import RecordingHooks
+from fileops.core.merge.authorship import find_changed_places, find_places_in
 from fileops.core.plan import plan
 from fileops.core.text import detect_format
 from fileops.fs.memory import MemoryFileSystem
@@ -252,3 +253,18 @@ def test_list_that_was_computed_before_a_restart_is_not_computed_again() -> None
     first, again = n_steps(work), n_steps(work)
     recording.bench.close()
     assert again < first / 5
+
+
+def test_search_for_places_in_a_commit_without_them_has_quasilinear_cost() -> None:
+    def steps(n_places: int) -> int:
+        committed = "".join(f"line {n}\nbetween {n}\n" for n in range(n_places)).encode()
+        present = committed.replace(b"line", b"LINE")
+        places = find_changed_places(committed, present)
+        assert len(places) == n_places
+        found: list[object] = []
+        taken = n_steps(lambda: found.append(find_places_in(committed, places, present)))
+        assert found == [[]]
+        return taken
+
+    few, many = steps(FEW), steps(4 * FEW)
+    assert many < 4 * 2 * few

@@ -4,14 +4,14 @@ Both are read off the story of the file (core/story).
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from fileops.core.diff.contents import is_blank
-from fileops.core.diff.lines import find_changed_ranges
+from fileops.core.diff.lines import Range, find_changed_ranges
 from fileops.core.merge.texts import ContentOf, StepTexts
 from fileops.core.story.spans import Span
 from fileops.core.story.story import Story, story_of
@@ -246,21 +246,34 @@ def find_changed_places(before: bytes, present: bytes) -> list[ChangedPlace]:
     return list(_find_changed_lines(before, present, is_created=False))
 
 
-def has_change(content: bytes, place: ChangedPlace, present: bytes) -> bool:
-    """Whether another content has the change of a place too: without it, the present one differs by the whole change.
+def find_places_in(content: bytes, places: Sequence[ChangedPlace], present: bytes) -> list[ChangedPlace]:
+    """Return the places whose change another content has too: without it, the present one differs by the whole change.
 
-    Lines are counted, because a diff alone may name an equal line beside the one that was added.
+    Lines are counted, because a diff alone may name an equal line beside the one that was added. That compares the
+    contents anew for each place. It is not needed for a place at which they differ by just its change: without that,
+    they differ less. Most places are of this kind, as nothing of a file is committed until all of it is.
     """
     if content == present:
-        return True
-    n_removed = len(_lines(place.removed, detect_format(present)))
-    without = without_places(present, [place])
-    return _n_different(content, without) == _n_different(content, present) + place.n_lines + n_removed
+        return list(places)
+    fmt = detect_format(present)
+    old, new = _lines(content, detect_format(content)), _lines(present, fmt)
+    ranges = find_changed_ranges(old, new)
+    n_different = _n_lines_of(ranges)
+    lines_there = {(j, j_stop): old[i:i_stop] for i, i_stop, j, j_stop in ranges}
+    shared: list[ChangedPlace] = []
+    for place in places:
+        removed = _lines(place.removed, TextFormat(encoding=fmt.encoding))
+        if lines_there.get((place.lines.start, place.lines.stop)) == removed:
+            continue
+        without = without_places(present, [place])
+        n_without = _n_lines_of(find_changed_ranges(old, _lines(without, detect_format(without))))
+        if n_without == n_different + place.n_lines + len(removed):
+            shared.append(place)
+    return shared
 
 
-def _n_different(content: bytes, other: bytes) -> int:
-    old, new = _lines(content, detect_format(content)), _lines(other, detect_format(other))
-    return sum(i_stop - i + j_stop - j for i, i_stop, j, j_stop in find_changed_ranges(old, new))
+def _n_lines_of(ranges: Iterable[Range]) -> int:
+    return sum(i_stop - i + j_stop - j for i, i_stop, j, j_stop in ranges)
 
 
 def _find_moved_lines(places: Sequence[ChangedPlace], before: bytes, present: bytes) -> list[int]:

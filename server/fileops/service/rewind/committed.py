@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
-from fileops.core.merge.authorship import ChangedPlace, has_change
+from fileops.core.merge.authorship import ChangedPlace, find_places_in
 from fileops.model.changes import is_executable
 from fileops.model.digest import content_digest
 from fileops.model.files import Snapshot
@@ -147,12 +147,10 @@ class CommittedFiles:
             return _find_committed_deletions(places, state) if state.blobs.index is None else ()
         if git.blob_id(state.repository, snapshot.data) in {blob[0] for blob in blobs if blob is not None}:
             return [found.change.change_id for found in places if found.place is not None or not found.change.undoable]
+        placed = [found.place for found in places if found.place is not None]
         contents = self._contents(path, state)
-        return [
-            found.change.change_id
-            for found in places
-            if found.place is not None and any(has_change(content, found.place, snapshot.data) for content in contents)
-        ]
+        in_git = {place for content in contents for place in find_places_in(content, placed, snapshot.data)}
+        return [found.change.change_id for found in places if found.place in in_git]
 
     def _contents(self, path: str, state: GitState) -> list[bytes]:
         """Return what HEAD and the index have of a file, as text. It is often asked for twice, one after the other."""
