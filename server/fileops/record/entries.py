@@ -404,16 +404,19 @@ class EntryWriter:
             entry = self._with_line_counts(entry, before_data, change.after_data)
         return self._with_author(entry, author.by, change), contents
 
-    def add_parents(self, blobs: Mapping[str, Sequence[tuple[bytes, int]]]) -> None:
-        """Add what git may have merged to the newest entries of files, if git may have made them.
+    def add_parents(self, blobs: Mapping[str, Sequence[tuple[bytes, int]]], since: Mapping[str, float]) -> None:
+        """Add what git may have merged to the entries of files that git may have made.
 
-        Args: blobs: by path.
+        The newest entry of a file may be that of a person who has resolved a conflict already. Args: blobs, since: by
+        path; `since` is the time of the first such entry.
         """
         with self._store.transaction():
             for path, found in blobs.items():
                 entry = self._store.newest(path)
-                if entry is not None and entry.is_beside_git and entry.recorder == self._store.recorder:
-                    self._store.replace(replace(entry, parents=tuple(dict.fromkeys((*entry.parents, *found)))))
+                while entry is not None and entry.time >= since[path] and entry.recorder == self._store.recorder:
+                    if entry.is_beside_git:
+                        self._store.replace(replace(entry, parents=tuple(dict.fromkeys((*entry.parents, *found)))))
+                    entry = self._store.previous(entry)
 
     def _with_author(self, entry: Entry, by: By, change: Observed) -> Entry:
         during = tuple(turn.turn_id for turn in self._turns.open_during(entry.path, change.began_at, change.time))

@@ -106,7 +106,8 @@ class FolderRecording:
         # Whether git holds the lock of its index, as it does whenever it writes to the work tree.
         self.is_git_writing = False
         self.text_of: TextOf = lambda _path, data: data  # see read_file
-        self.carried: set[str] = set()  # files of which git is to be asked for Entry.parents
+        # Files of which git is to be asked for Entry.parents, with the time of the first change.
+        self.carried: dict[str, float] = {}
         self.start_steps: Iterator[None] | None = None  # until everything is known; the recorder makes them
         self.is_comparing = False
         self._comparison: Iterator[list[str]] | None = None
@@ -175,9 +176,9 @@ class FolderRecording:
         self.start_steps, self.is_comparing = None, False
         self._to_copy.clear()
 
-    def take_carried(self) -> set[str]:
+    def take_carried(self) -> dict[str, float]:
         """Return the files of which git is to be asked, once."""
-        carried, self.carried = self.carried, set()
+        carried, self.carried = self.carried, {}
         return carried
 
     @property

@@ -983,12 +983,12 @@ class Recorder:
 
     def _ask_for_parents(self, folder: Folder) -> None:
         """Note what git may have merged in the files that it wrote: HEAD has moved by now. Many files are no merge."""
-        paths, repository = folder.take_carried(), folder.repository
-        if repository is None or not 0 < len(paths) <= _MAX_MERGED:
+        carried, repository = folder.take_carried(), folder.repository
+        if repository is None or not 0 < len(carried) <= _MAX_MERGED:
             return
         with contextlib.suppress(GitFailed):  # the contents that are known have to do
-            parents = self._disks.ask(folder.root, lambda: git.parent_blobs(repository, paths))
-            self._writes.put(folder.root, lambda: self._writer.add_parents(parents))
+            parents = self._disks.ask(folder.root, lambda: git.parent_blobs(repository, carried))
+            self._writes.put(folder.root, lambda: self._writer.add_parents(parents, carried))
 
     def _copy_next(self, folder: Folder) -> None:
         if len(self._writes) > _MAX_COPIES:
@@ -1451,8 +1451,9 @@ class Recorder:
         documents = [document for name in (path, *others) for document in self._documents.documents_at(name)]
         open_commands = self._open_since(folder, path, touch)
         is_of_them = open_commands.is_certain and (open_commands.names_git or not touch.is_beside_git)
+        time = self._wall()
         if touch.is_beside_git:
-            folder.carried.add(path)
+            folder.carried.setdefault(path, time)
         # If commands run, a document may contain what one of them wrote before its event is read here.
         typed_before = touch.earliest if open_commands.commands else touch.began
         typist = typed_by or _typist_of(documents, data, typed_before)
@@ -1466,7 +1467,7 @@ class Recorder:
             after_data=data,
             began=touch.earliest or touch.began,
             read=self._now(),
-            time=self._wall(),
+            time=time,
             commands=open_commands.commands,
             is_certain=is_of_them,
             n_writes=touch.n_writes,

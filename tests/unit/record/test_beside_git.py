@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from fileops.fs.local.filesystem import LocalFileSystem
-from fileops.model.record import ByPerson
+from fileops.model.record import ByPerson, LogQuery
 from fileops.platform.steady_clock import steady_time
 from fileops.record.recorder import TypedDocument
 from fileops.service.rewind.blame import blame
@@ -87,6 +87,27 @@ async def test_lines_that_git_merges_belong_to_nobody_and_the_others_to_their_au
 
     await asyncio.to_thread(wait_until, lambda: len(UPSTREAM.encode()) in sizes())
     assert await authors(it) == {"line 3 of the agent": "agent"}
+
+
+async def test_what_a_merge_has_merged_is_known_if_a_person_resolves_its_conflict_at_once(it: RecordedFolder) -> None:
+    path, person = it.folder / "f.txt", ByPerson(session_id="editor", label="an editor")
+    path.write_text(BASE.replace("line 18\n", "line 18 of this branch\n"))
+    git(it.folder, "commit", "-q", "-am", "in conflict with upstream")
+    await it.recorder.drain()
+    with pytest.raises(subprocess.CalledProcessError):
+        git(it.folder, "merge", "-q", "upstream")
+    assert "<<<<<<<" in path.read_text()
+    await it.recorder.drain()
+    path.write_text(UPSTREAM)
+    await it.recorder.flush()
+    it.recorder.note_save(str(path), person, UPSTREAM)
+    await asyncio.to_thread(it.recorder.settle)
+
+    def sizes() -> list[set[int]]:
+        entries = it.recorder.store.entries(LogQuery(path=str(path)))[0]
+        return [{n_bytes for _, n_bytes in entry.parents} for entry in entries if entry.is_carried]
+
+    await asyncio.to_thread(wait_until, lambda: [len(UPSTREAM.encode()) in found for found in sizes()] == [True])
 
 
 async def test_line_keeps_its_author_through_a_stash_an_older_commit_and_back(it: RecordedFolder) -> None:

@@ -79,6 +79,7 @@ class Donor:
             if j_at < j:
                 self._same.append((new_starts[j_at], new_starts[j], starts[i_at]))
             i_at, j_at = i_stop, j_stop
+        self.given = b"".join(data[start:stop] for start, stop, _ in self._same)  # the lines of the data that it has
         self._removed: dict[int, list[Span]] = {}  # by writer: what it has removed, and the present content has
         for now, then in weave(present, vector):
             if now is not None and not now.removers and then is not None and then.removers:

@@ -231,8 +231,9 @@ class Story:
                 other = apply(closest, others, event, self.texts)
                 if other.n_written(data) <= fewest:  # all of the known content is there again, beside new text
                     best, fewest = other, other.n_written(data)
-        vectors = [*map(self._known.get, map(content_digest, parents)), *self._nearest(lines)]
-        donors = [Donor(present, vector, data, self.texts) for vector in vectors if vector is not None]
+        named = map(self._known.get, map(content_digest, parents))
+        donors = [Donor(present, vector, data, self.texts) for vector in named if vector is not None]
+        donors += self._find_nearest(present, data, lines)
         if donors and (fewest or parents):
             other = apply(present, splices, event, self.texts, donors=donors)
             if (other.n_written(data), other.n_removed(event)) < (fewest, best.n_removed(event)):
@@ -253,20 +254,27 @@ class Story:
                 fewest, found = n_different, digest
         return None if found is None else self._known[found]
 
-    def _nearest(self, lines: frozenset[int]) -> Iterator[Vector]:
-        """Yield the known contents that have most of the lines that the present one does not have, then of the rest."""
+    def _find_nearest(self, present: Vector, data: bytes, lines: frozenset[int]) -> Iterator[Donor]:
+        """Yield the known contents that have most of the lines that the present one does not have, then of the rest.
+
+        A content may have such a line at another place, as the two sides of a conflict are exchanged in the next merge.
+        Then it gives it not, and another content is asked for it.
+        """
         missing = lines - self._candidates[self.digest]
         missing = missing - self._lines.blank or missing
+        rest = dict(self._candidates)
         for _ in range(MAX_DONORS):
             best, found = (0, 0), None
-            for digest, known in self._candidates.items():
+            for digest, known in rest.items():
                 gain = len(missing & known)
                 if gain and (found is None or (gain, -len(known - lines)) >= best):
                     best, found = (gain, -len(known - lines)), digest
             if found is None:
                 return
-            missing -= self._candidates[found]
-            yield self._known[found]
+            del rest[found]
+            donor = Donor(present, self._known[found], data, self.texts)
+            missing -= self._lines.of(donor.given)
+            yield donor
 
     def _remember(self) -> None:
         """The present content is the newest known one. The oldest are forgotten beyond the limits."""
@@ -281,6 +289,20 @@ class Story:
             n_lines -= len(self._candidates.pop(next(iter(self._candidates))))
         while self._n_known_spans > MAX_KNOWN_SPANS and len(self._known) > len(self._candidates):
             self._n_known_spans -= len(self._known.pop(next(iter(self._known))))
+
+
+def _find_firsts(steps: Sequence[FileStep], present: bytes) -> dict[bytes, int]:
+    """Return the numbers of the first steps that led to each content, by its digest.
+
+    Git is asked for parents a moment late. A commit in that moment may be the first to have what a later step wrote.
+    """
+    firsts: dict[bytes, int] = {}
+    for number, step in enumerate(steps):
+        for digest in (step.before, step.after):
+            if digest is not None:
+                firsts.setdefault(digest, number)
+    firsts.setdefault(content_digest(present), len(steps))
+    return firsts
 
 
 def _line_by_line(splices: Sequence[Splice], content: bytes) -> list[Splice]:
@@ -325,7 +347,8 @@ def story_of(
     both known belongs to nobody.
     """
     story = Story((texts.before(steps[0]) or b"") if steps else present, has_donors=has_donors)
-    for step in steps:
+    firsts = _find_firsts(steps, present) if parents else {}
+    for number, step in enumerate(steps):
         if step.before is not None and step.before != story.digest:  # an unrecorded change came before
             before = texts.before(step)
             if before is None:
@@ -346,7 +369,11 @@ def story_of(
             writes=not is_undo and (step.reverse is not None or step.step_id in tool_edits),
             is_own=step.step_id in own,
             may_format=step.may_format,
-            parents=(parents or {}).get(step.step_id, ()),
+            parents=[
+                parent
+                for parent in (parents or {}).get(step.step_id, ())
+                if firsts.get(content_digest(parent), number) <= number
+            ],
         )
     if present != story.data:  # not recorded yet
         story.go_to(present, may_format=True)

@@ -89,3 +89,31 @@ def test_line_that_git_pops_keeps_its_author_if_other_parents_are_named() -> Non
     steps, known = to_steps((f"e{n}", *pair) for n, pair in enumerate(pairwise(contents), 1))
     owned = owners_of_lines(steps, BOTH, known.get, carried=("e4",), parents={"e4": [PERSON, BASE]})
     assert {lines.first_line: lines.entry_id for lines in owned if lines.entry_id} == {5: "e1", 20: "e3"}
+
+
+def test_line_that_is_committed_before_git_is_asked_for_parents_keeps_its_author() -> None:
+    steps, known = to_steps([("agent", BASE, AGENT), ("stash", AGENT, BASE), ("person", BASE, PERSON)])
+    for parents in ({"stash": [PERSON]}, {"stash": [PERSON, AGENT]}):
+        owned = owners_of_lines(steps, PERSON, known.get, carried=("stash",), parents=parents)
+        assert {lines.first_line: lines.entry_id for lines in owned if lines.entry_id} == {20: "person"}
+
+
+def test_line_keeps_its_author_if_a_merge_exchanges_the_sides_of_a_conflict() -> None:
+    """A rebase, which is aborted, has met the conflict before. So its content has all lines, some at another place."""
+    agent = text(l5=b"the agent's", l10=b"of the agent")
+    person = BASE.replace(LINES[9], b"of the person\n" + LINES[9])
+    conflict, exchanged = (agent.replace(b"of the agent\n", _sides(order)) for order in (1, -1))
+    changes = [
+        ("agent", BASE, agent),
+        ("switch", agent, BASE),
+        ("person", BASE, person),
+        ("rebase", person, conflict),
+        ("abort", conflict, person),
+        ("merge", person, exchanged),
+    ]
+    assert authors(changes) == {5: "agent", 10: "rebase", 11: "person", 13: "merge", 14: "agent", 15: "merge"}
+
+
+def _sides(order: int) -> bytes:
+    sides = [b"of the agent\n", b"of the person\n" + LINES[9]][::order]
+    return b"".join((b"<<<<<<< HEAD\n", sides[0], b"=======\n", sides[1], b">>>>>>> %d\n" % order))
