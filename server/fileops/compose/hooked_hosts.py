@@ -9,7 +9,6 @@ import logging
 import os
 import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any, assert_never, cast
 
 import msgspec
@@ -17,7 +16,6 @@ from msgspec.structs import replace
 
 from fileops.attach.handshake import BadRequest
 from fileops.compose.hook_connection import QUIET_S, HookConnection
-from fileops.concurrency.delivery import when_delivered
 from fileops.fs.spelling import real_path
 from fileops.model.diagnostics import LanguageServerSetting
 from fileops.model.sessions import SessionName
@@ -205,7 +203,7 @@ def _mark_delivered(
 ) -> Mapping[str, object]:
     """Return the answer. What it shows counts as read once it is delivered."""
     for proof in answered.read_proofs:
-        when_delivered(partial(connection.service.count_read, proof))
+        connection.service.count_when_answered(proof)
     answer = answered.answer
     answer = replace(answer, contexts=fit_into_answer((*answer.contexts, *notices)))
     return cast("Mapping[str, object]", msgspec.to_builtins(answer))

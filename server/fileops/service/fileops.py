@@ -197,9 +197,7 @@ class FileOps:
         result = self._reader.read_cached(request, self._read_roots)
         if result is not None:
             note_outcome(result)
-            self._in_flight.when_delivered(
-                request.session_id, request.file_path, lambda: self._count_read(request, result)
-            )
+            self._count_when_answered(request, result, self._lasting(request.session_id))
         return result
 
     async def read(self, request: ReadRequest) -> ReadResult:
@@ -213,28 +211,35 @@ class FileOps:
     async def _read(
         self, request: ReadRequest, read: Callable[[ReadRequest, Roots | None, CancelToken], ReadResult]
     ) -> ReadResult:
-        token, session = CancelToken(), self._sessions.get(request.session_id)
-        n_resets, path = session.n_resets, request.file_path
-
-        def count() -> None:
-            if not session.is_closed and session.n_resets == n_resets:
-                self._count_read(request, result, checks_later=True)
-
+        token, lasts, path = CancelToken(), self._lasting(request.session_id), request.file_path
         async with self._path_locks.acquire(path, shared=True):
             await self._folders.resolve_above(path)  # inside the lock: requests for one file keep their order
             roots = self._read_roots
             result = await self._workers.run(token, lambda: read(request, roots, token), path)
-            self._in_flight.when_delivered(request.session_id, path, count)
+            self._count_when_answered(request, result, lasts, checks_later=True)
         note_outcome(result)
         return result
 
-    def _count_read(self, request: ReadRequest, result: ReadResult, *, checks_later: bool = False) -> None:
-        """Record what the session has been shown. checks_later: see Freshness.note_read."""
-        if result.read_proof is not None:
+    def _lasting(self, session_id: SessionName) -> Callable[[], bool]:
+        """Return what says whether the session has been neither closed nor reset since now."""
+        session = self._sessions.get(session_id)
+        n_resets = session.n_resets
+        return lambda: not session.is_closed and session.n_resets == n_resets
+
+    def _count_when_answered(
+        self, request: ReadRequest, result: ReadResult, lasts: Callable[[], bool], *, checks_later: bool = False
+    ) -> None:
+        """Record what the session is shown. checks_later: see Freshness.note_read."""
+
+        def count() -> None:
+            if result.read_proof is None or not lasts():
+                return
             size, modified = result.size_bytes or 0, (result.mtime_ns or 0) / 1e9
             self._note_read_proof(result.read_proof, size, modified, checks_later=checks_later)
             if self.settings.suggestions != "off":
                 self._workspace.syntax.prepare(result.read_proof.path)
+
+        self._in_flight.when_delivered(request.session_id, request.file_path, count)
 
     def _note_read_proof(self, read_proof: ReadProof, size: int, modified: float, *, checks_later: bool) -> None:
         self._workspace.freshness.note_read(read_proof, checks_later=checks_later)
@@ -403,11 +408,10 @@ class FileOps:
 
         As with a notice, an edit of a file that was requested earlier was made without knowing of it.
         """
-        session, freshness, roots = self._sessions.get(session_id), self._workspace.freshness, self._read_roots
-        n_resets = session.n_resets
+        lasts, freshness, roots = self._lasting(session_id), self._workspace.freshness, self._read_roots
         look = partial(read_proofs_in, self._reader.fs, session_id, tuple(file_paths), output, roots)
         read_proofs = await self._workers.run(CancelToken(), look)
-        if session.is_closed or session.n_resets != n_resets:
+        if not lasts():
             return
         for read_proof in read_proofs:
             if not self._in_flight.is_editing(session_id, read_proof.path, freshness.paths_of):
@@ -505,11 +509,15 @@ class FileOps:
         """The client's user, for the record; None if the client is an agent, or is in an agent's shell."""
         return None if self._client.is_agent or self.agent_above() is not None else self._client.person
 
-    def count_read(self, read_proof: ReadProof) -> None:
-        """Count as read what a host's own tool has shown."""
-        if not self._sessions.get(read_proof.session_id).is_closed:
-            stamp = read_proof.stamp
-            self._note_read_proof(read_proof, stamp.size_bytes, stamp.mtime_ns / 1e9, checks_later=True)
+    def count_when_answered(self, read_proof: ReadProof) -> None:
+        """Count as read what a host's own tool shows, once the current request has been answered."""
+        lasts, stamp = self._lasting(read_proof.session_id), read_proof.stamp
+
+        def count() -> None:
+            if lasts():
+                self._note_read_proof(read_proof, stamp.size_bytes, stamp.mtime_ns / 1e9, checks_later=True)
+
+        self._in_flight.when_delivered(read_proof.session_id, read_proof.given_path, count)
 
     # --- a session's files -----------------------------------------------------------------------------------
 

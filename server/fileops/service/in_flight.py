@@ -3,12 +3,17 @@
 A request sees what earlier requests of its session did, even if it was sent before their answers. A read counts only
 once it was sent (see `concurrency/delivery.py`), so an edit of the same file waits for its answer. Conversely, an edit
 that was requested before an answer was sent was made without knowing that answer.
+
+What the session knows of the file follows the requests in the order in which they had the file, not that in which they
+are answered. Otherwise an edit whose answer is dropped late would take away what a read after it has shown.
 """
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from functools import partial
+
+from msgspec import Struct
 
 from fileops.concurrency.delivery import Delivery, Effect, do_nothing, present_delivery
 from fileops.model.sessions import SessionName
@@ -16,24 +21,32 @@ from fileops.model.sessions import SessionName
 Key = tuple[str, str]  # the full name of a session, and a path as the session gave it
 
 
+class _Unanswered(Struct, kw_only=True, eq=False):
+    """A request. effect: of its answer, once that was sent or dropped."""
+
+    delivery: Delivery
+    effect: Effect | None = None
+
+
 class RequestsInFlight:
     def __init__(self) -> None:
-        self._unanswered: dict[Key, list[Delivery]] = {}
+        self._unanswered: dict[Key, deque[_Unanswered]] = {}
         self._editing: Counter[Key] = Counter()
 
     def when_delivered(
         self, session_id: SessionName, file_path: str, on_sent: Effect, on_dropped: Effect = do_nothing
     ) -> None:
-        """As `concurrency.delivery.when_delivered`. Until then, `wait_until_answered` waits for the current request.
+        """As `concurrency.delivery.when_delivered`, but after the effects of earlier requests about the file.
 
-        Call it while holding the path's lock.
+        Until then, `wait_until_answered` waits for the current request. Call it while holding the path's lock.
         """
         key, delivery = (session_id, file_path), present_delivery()
         if delivery is None:
             on_sent()
             return
-        self._unanswered.setdefault(key, []).append(delivery)
-        delivery.add(partial(self._settle, key, delivery, on_sent), partial(self._settle, key, delivery, on_dropped))
+        request = _Unanswered(delivery=delivery)
+        self._unanswered.setdefault(key, deque()).append(request)
+        delivery.add(partial(self._settle, key, request, on_sent), partial(self._settle, key, request, on_dropped))
 
     async def wait_until_answered(self, session_id: SessionName, file_path: str) -> None:
         """Wait for the answers to the session's earlier requests about the file. Call it while holding the path's lock.
@@ -41,7 +54,7 @@ class RequestsInFlight:
         Those requests no longer need the lock, so this ends.
         """
         while unanswered := self._unanswered.get((session_id, file_path)):
-            await unanswered[0].wait_until_settled()
+            await unanswered[0].delivery.wait_until_settled()
 
     @contextmanager
     def count_edit(self, session_id: SessionName, file_path: str) -> Generator[None]:
@@ -67,9 +80,13 @@ class RequestsInFlight:
             for editor, given in self._editing
         )
 
-    def _settle(self, key: Key, delivery: Delivery, effect: Effect) -> None:
-        unanswered = self._unanswered[key]
-        unanswered.remove(delivery)
+    def _settle(self, key: Key, request: _Unanswered, effect: Effect) -> None:
+        request.effect = effect
+        unanswered, due = self._unanswered[key], list[Effect]()
+        while unanswered and (first := unanswered[0].effect) is not None:
+            unanswered.popleft()
+            due.append(first)
         if not unanswered:
             del self._unanswered[key]
-        effect()
+        for one in due:
+            one()

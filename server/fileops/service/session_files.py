@@ -4,6 +4,7 @@ Belongs to the event loop; worker threads read the disk.
 """
 
 from collections.abc import Iterable
+from functools import partial
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -65,43 +66,32 @@ class SessionFiles(Struct, frozen=True, kw_only=True):
         learns it only from the answer. Without the answer, it has to read the file again.
         """
         session_id, file_path = request.session_id, request.file_path
-
-        def on_dropped() -> None:
-            self.activity.note_unanswered(session_id, file_path)
-            if result.modified_by_user:
-                self.drop_record(session_id, file_path)
-
         if result.modified_by_user:
-            self.in_flight.when_delivered(session_id, file_path, do_nothing, on_dropped)
-        else:
-            when_delivered(do_nothing, on_dropped)
+            self._drop_unless_answered(session_id, file_path)
+        when_delivered(do_nothing, partial(self.activity.note_unanswered, session_id, file_path))
 
     def note_set(self, session_id: SessionName, result: ChangeSetResult, at: float) -> None:
         """Do as `note_edit` and `note_commit`, for a change set. Call it while holding the locks of its paths."""
-        written = [file.new_path or file.file_path for file in result.files if file.edit_id is not None]
-        for file_path in written:
+        for file in result.files:
+            if file.edit_id is None:
+                continue
+            file_path = file.new_path or file.file_path
             self.activity.note_edit(session_id, file_path, at)
-
-        def on_dropped() -> None:
-            for file in result.files:
-                self.activity.note_unanswered(session_id, file.new_path or file.file_path)
-                if file.modified_by_user:
-                    self.drop_record(session_id, file.file_path)
-
-        if written:
-            when_delivered(do_nothing, on_dropped)
+            if file.modified_by_user:
+                self._drop_unless_answered(session_id, file_path)
+            when_delivered(do_nothing, partial(self.activity.note_unanswered, session_id, file_path))
 
     def note_undo(self, session_id: SessionName, files: Iterable[UndoFileOutcome | RewindFileOutcome]) -> None:
         """Do as `note_commit`, for an undo or a rewind that a session has requested."""
-        written = [file.file_path for file in files if file.edit_id is not None]
+        for file in files:
+            if file.edit_id is not None:
+                self._drop_unless_answered(session_id, file.file_path)
+                when_delivered(do_nothing, partial(self.activity.note_unanswered, session_id, file.file_path))
 
-        def on_dropped() -> None:
-            for file_path in written:
-                self.activity.note_unanswered(session_id, file_path)
-                self.drop_record(session_id, file_path)
-
-        if written:
-            when_delivered(do_nothing, on_dropped)
+    def _drop_unless_answered(self, session_id: SessionName, file_path: str) -> None:
+        self.in_flight.when_delivered(
+            session_id, file_path, do_nothing, partial(self.drop_record, session_id, file_path)
+        )
 
     def take_unanswered(self, session_id: SessionName) -> list[str]:
         """Return the files of applied edits that were not answered, for an answer that says so."""

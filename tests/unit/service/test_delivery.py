@@ -11,7 +11,7 @@ import pytest
 
 from fileops.api import additions
 from fileops.mcp.options import McpOptions, mcp_options
-from fileops.model.approval import ApprovalRequest, Decision, Modify
+from fileops.model.approval import ApprovalRequest, Decision, FileDecision, Modify, SomeFiles
 from support.in_process import Person
 from support.patience import PATIENCE_S
 from support.wired import HeldDisk, Wire, code_of, lsp_wire, mcp_wire, texts_of
@@ -304,3 +304,81 @@ async def test_text_that_the_user_changed_has_to_be_read_if_the_answer_is_lost(d
         assert disk.read(FILE).data.endswith(b"by the user\n")
         assert code_of(await lsp.call("fileops/write", EDITS["fileops/write"])) == "not_read"
         assert disk.read(FILE).data.endswith(b"by the user\n")
+
+
+# --- what is known of a file follows the order in which requests had it ------------------------------------------
+
+COMMITS: dict[str, dict[str, Any]] = {**EDITS, "fileops/undo": {"session_id": "default"}}
+
+
+async def held_commit(wire: Wire, method: str) -> int:
+    """A request that has written a text of which only its answer tells the session, and waits for its notices."""
+    for path in (OTHER, FILE):
+        await wire.call("fileops/read", {"file_path": path})
+    if method == "fileops/undo":
+        await wire.call("fileops/edit", EDIT)
+    return await held_at_notices(wire, method, COMMITS[method])
+
+
+async def lose(wire: Wire) -> None:
+    """The answers to all requests in flight are lost."""
+    wire.is_open = False
+    release(wire)
+    await wire.settled()
+    wire.is_open = True
+
+
+@pytest.fixture
+async def changing(disk: HeldDisk) -> AsyncGenerator[Wire]:
+    """The user changes each proposed text."""
+    person = Person()
+    person.can_ask = True
+    person.answer = lambda question: Modify(f"{question.proposed_text}by the user\n")
+    async with lsp_wire(disk, person, approval_mode="default", freshness="relevant", notices="details") as wire:
+        yield wire
+
+
+@pytest.mark.parametrize("reading", ["fileops/read", "fileops/recordRead"])
+@pytest.mark.parametrize("method", COMMITS)
+async def test_read_after_a_commit_counts_if_the_answer_to_the_commit_is_dropped_later(
+    changing: Wire, disk: HeldDisk, monkeypatch: pytest.MonkeyPatch, method: str, reading: str
+) -> None:
+    commit = await held_commit(changing, method)
+    monkeypatch.setattr(additions, "NOTICES_S", 0.0)
+    await changing.call(reading, {"file_path": FILE})
+    await lose(changing)
+    assert commit not in changing.answers
+    known = disk.read(FILE).data.decode()
+    edit = {"file_path": FILE, "old_string": known.splitlines()[0], "new_string": "1"}
+    assert code_of(await changing.call("fileops/edit", edit)) is None
+    assert disk.read(FILE).data.startswith(b"1\n")
+
+
+@pytest.mark.parametrize("method", COMMITS)
+async def test_part_read_after_a_commit_whose_answer_is_dropped_is_not_the_whole(
+    changing: Wire, disk: HeldDisk, monkeypatch: pytest.MonkeyPatch, method: str
+) -> None:
+    """What the session knew of the rest it knew of another text."""
+    await held_commit(changing, method)
+    monkeypatch.setattr(additions, "NOTICES_S", 0.0)
+    await changing.call("fileops/read", {"file_path": FILE, "limit": 1})
+    await lose(changing)
+    written = disk.read(FILE).data
+    assert code_of(await changing.call("fileops/write", {"file_path": FILE, "content": "mine\n"})) == "not_read"
+    assert disk.read(FILE).data == written
+
+
+@pytest.mark.parametrize("path", [FILE, "/w/moved"])
+async def test_set_that_the_user_changed_has_to_be_read_if_the_answer_is_lost(disk: HeldDisk, path: str) -> None:
+    person = Person()
+    person.can_ask = True
+    person.answer = lambda question: SomeFiles((FileDecision(file_path=FILE, text="one\nby the user\n"),))
+    async with lsp_wire(disk, person, approval_mode="default", freshness="relevant", notices="details") as lsp:
+        await lsp.call("fileops/read", {"file_path": FILE})
+        change: dict[str, Any] = {"kind": "rename", "file_path": FILE, "new_path": path}
+        if path == FILE:
+            change = {"kind": "edit", "file_path": FILE, "edits": [{"old_string": "two", "new_string": "2"}]}
+        lsp.start("fileops/applyChanges", {"changes": [change]})
+        await lose(lsp)
+        assert disk.read(path).data == b"one\nby the user\n"
+        assert code_of(await lsp.call("fileops/write", {"file_path": path, "content": "mine\n"})) == "not_read"
