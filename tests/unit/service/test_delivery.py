@@ -50,6 +50,12 @@ async def mcp(disk: HeldDisk) -> AsyncGenerator[Wire]:
         yield wire
 
 
+@pytest.fixture(autouse=True)
+def notices_are_awaited(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An answer that a test holds at its notices is not sent because that takes too long."""
+    monkeypatch.setattr(additions, "NOTICES_S", PATIENCE_S)
+
+
 async def held_at_notices(wire: Wire, method: str, params: object) -> int:
     """A request whose work is done, and for whose notices the disk is being asked."""
     assert isinstance(wire.disk, HeldDisk)
@@ -112,7 +118,7 @@ async def test_applied_edit_is_answered_without_notices_while_a_mount_hangs(
     result = (await lsp.answer(msg_id))["result"]
     assert (result["status"], "notices" in result["details"]) == ("success", False)
     release(lsp)
-    monkeypatch.undo()
+    monkeypatch.setattr(additions, "NOTICES_S", PATIENCE_S)
     (notice,) = (await lsp.call("fileops/read", {"file_path": FILE}))["details"]["notices"]
     assert notice["file_path"] == OTHER
 
