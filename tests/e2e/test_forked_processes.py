@@ -91,6 +91,9 @@ def test_end_of_a_forked_process_is_that_of_a_started_one(is_forked: bool, monke
     version = subprocess.run((*START, "--version"), capture_output=True, check=False, timeout=PATIENCE_S)
     assert (version.returncode, version.stderr) == (0, b"")
     assert version.stdout.startswith(b"fileops-server ")
+    with open("/dev/full", "wb") as full:  # what is still to be written at the end, and cannot be
+        unwritten = subprocess.run((*START, "--version"), stdout=full, check=False, timeout=PATIENCE_S)
+    assert unwritten.returncode == 1
     for number in (signal.SIGKILL, signal.SIGUSR1):  # a shell's background job ignores SIGINT and SIGQUIT
         client = RawClient(DAEMON)
         client.initialize()

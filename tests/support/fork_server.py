@@ -7,6 +7,7 @@ the interpreter sets at its start, since this one has changed none.
 """
 
 import array
+import atexit
 import ctypes
 import gc
 import importlib
@@ -30,7 +31,7 @@ TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 WARM = (
     "arguments", "attach.client", "attach.control", "attach.hook", "attach.pump", "attach.starter", "cli",
     "compose.daemon", "compose.lsp_connection", "compose.mcp_connection", "compose.private", "daemon.process",
-    "rpc.standard_io", "terminal.record",
+    "mcp.config.command", "rpc.standard_io", "schema", "terminal.record",
 )  # fmt: skip
 
 
@@ -126,6 +127,41 @@ def _show_in_proc(argv: list[bytes], environ: list[bytes]) -> None:
         ctypes.memmove(begin, shown, len(shown))
 
 
+class _QuickEnd:
+    """Ends a forked process when its functions of `atexit` have run, its threads ended and its output is written.
+
+    The interpreter would take each module apart, and with that copy all the memory that is shared with the server: it
+    is the dearest part of a short command. Of an end by an exception nothing is left out.
+    """
+
+    def __init__(self) -> None:
+        self.status: int | None = None
+        atexit.register(self._end)  # before all others, so it is called last
+
+    def run_program(self) -> None:
+        try:
+            if sys.argv[0] == "fileops":
+                runpy.run_module("fileops", run_name="__main__", alter_sys=True)
+            else:
+                runpy.run_path(sys.argv[0], run_name="__main__")
+        except SystemExit as end:
+            if end.code is None or isinstance(end.code, int):
+                self.status = end.code or 0
+            raise
+        self.status = 0
+
+    def _end(self) -> None:
+        if self.status is None:
+            return
+        try:
+            for stream in (sys.stdout, sys.stderr):
+                if stream is not None:
+                    stream.flush()
+        except (OSError, ValueError):  # the interpreter will meet it as well, and say so
+            return
+        os._exit(self.status & 0xFF)
+
+
 def serve(listening: socket.socket) -> Start | None:
     """Fork what is asked for. Returns in each forked process with what it is to be, and at the end with None."""
     while True:
@@ -180,6 +216,7 @@ def _receive(connection: socket.socket) -> tuple[dict[str, Any], list[int]]:
 
 def main() -> None:
     listening = socket.socket(fileno=int(sys.argv[1]))
+    end = _QuickEnd()
     warm_up()
     sys.path.insert(0, TESTS)
     from support import warm_start
@@ -194,10 +231,7 @@ def main() -> None:
         return
     listening.detach()  # `become` closes the descriptor
     start.become()
-    if sys.argv[0] == "fileops":
-        runpy.run_module("fileops", run_name="__main__", alter_sys=True)
-    else:
-        runpy.run_path(sys.argv[0], run_name="__main__")
+    end.run_program()
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ if (expected === 'found') {
 }
 const agentPort = await freePort();
 const workbench = await openWorkbench(name, {
-  out, vsix: path.resolve(vsix), preinstall: [path.join(HERE, 'agent')], files: { 'one.py': 'a = 1\n' },
+  out, install: path.resolve(vsix), preinstall: [path.join(HERE, 'agent')], files: { 'one.py': 'a = 1\n' },
   env: { FILEOPS_AGENT_PORT: String(agentPort), PATH: `${bin}:/usr/bin:/bin`, HOME: home },
 });
 const { page, workspace, socket } = workbench;
