@@ -1,6 +1,7 @@
 """Settings that hold for every test, and what is started once for all of them."""
 
 import fcntl
+import gc
 import os
 import shutil
 import sys
@@ -59,6 +60,8 @@ PARTS = {
     "tests/clients/": "processes",
 }
 
+gc.disable()  # until all tests are collected: they stay, so a search for garbage among them finds none
+
 N_VAIN = pytest.StashKey[int]()  # tests of this process that failed by waiting
 
 install()  # most processes of the program are forked from a warm one
@@ -78,6 +81,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         place = places[id(item)]
         item.add_marker(names[place] if place < len(names) else "quick")
     items.sort(key=lambda item: places[id(item)])
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()  # no later search looks at them, else it would at millions of objects
+    gc.enable()
 
 
 def place_in_parts(name: str) -> int:

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
-import { statusOf } from './daemon.mjs';
+import { isRunning, statusOf } from './daemon.mjs';
 import { agentOutside } from './outside.mjs';
 import { personAt } from './person.mjs';
 import { openShop, PRICES } from './shop.mjs';
@@ -305,7 +305,7 @@ async function keepAndUndoOfADaemonThatIsKilled() {
 async function story() {
   await setWorkspace(QUIET);
   await status(/fileops/).waitFor();
-  await until(() => statusOf(socket).connections?.some(({ role }) => role === 'editor'), 'the window is attached');
+  await until(async () => await isRunning(socket) && statusOf(socket).connections?.some(({ role }) => role === 'editor'), 'the window is attached');
   claude = await agentOutside(socket, workspace, 'Claude Code');
   painter = await agentOutside(socket, workspace, 'painter');
   await listBesideGit();

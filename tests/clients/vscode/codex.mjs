@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
-import { statusOf } from './daemon.mjs';
+import { isRunning } from './daemon.mjs';
 import { personAt } from './person.mjs';
 import { openWorkbench, PATIENCE_MS, play, say, until } from './workbench.mjs';
 
@@ -47,7 +47,7 @@ async function story() {
   await page.keyboard.press('Control+Home');
   await page.keyboard.type('RATE = 0.95  # not saved yet\n');
   await status(/fileops/).waitFor();
-  await until(() => statusOf(socket).running, 'the editor has started the shared daemon');
+  await until(() => isRunning(socket), 'the editor has started the shared daemon');
   console.log(`READY ${JSON.stringify({ workspace, socket })}`);
 
   await waiting('prices.py').waitFor();

@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
-import { statusOf } from './daemon.mjs';
+import { isRunning } from './daemon.mjs';
 import { personAt } from './person.mjs';
 import { openWorkbench, PATIENCE_MS, play, say, until } from './workbench.mjs';
 
@@ -73,7 +73,7 @@ async function besideUnsavedText(agent, basename) {
 async function story() {
   await setWorkspace({ ...QUIET, 'workbench.colorTheme': 'Default Dark Modern' });
   await status(/fileops/).waitFor();
-  await until(() => statusOf(socket).running, 'the editor has started the shared daemon');
+  await until(() => isRunning(socket), 'the editor has started the shared daemon');
   for (const [n, agent] of agents.entries()) await besideUnsavedText(agent, names[n]);
 }
 

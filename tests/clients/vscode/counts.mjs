@@ -5,7 +5,7 @@ import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
-import { statusOf } from './daemon.mjs';
+import { isRunning } from './daemon.mjs';
 import { personAt } from './person.mjs';
 import { PATIENCE_MS, openWorkbench, play, until } from './workbench.mjs';
 
@@ -23,7 +23,7 @@ const { status, row } = personAt(workbench);
 
 async function story() {
   await status(/fileops/).waitFor();
-  await until(() => statusOf(socket).running, 'the editor has started the shared daemon');
+  await until(() => isRunning(socket), 'the editor has started the shared daemon');
   await page.keyboard.press('Control+Shift+G');
   console.log(`READY ${JSON.stringify({ workspace, socket })}`);
   const menu = page.locator('.quick-input-widget');

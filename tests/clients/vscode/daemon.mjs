@@ -1,6 +1,6 @@
 // The shared daemon of a test: on a socket in a new folder, and ended with the test.
 import { spawnSync } from 'node:child_process';
-import fs from 'node:fs';
+import net from 'node:net';
 
 function server(socket, ...args) {
   return spawnSync(process.env.FILEOPS_PYTHON, ['-P', '-m', 'fileops', ...args], {
@@ -12,8 +12,15 @@ export function statusOf(socket) {
   return JSON.parse(server(socket, 'status', '--json').stdout);
 }
 
+/** Whether one runs. Asked without a process of Python, so it may be asked often. */
+export function isRunning(socket) {
+  return new Promise(resolve => {
+    const probe = net.connect(socket, () => resolve(true)).once('error', () => resolve(false)).once('connect', () => probe.destroy());
+  });
+}
+
 /** Ends it where one runs. Returns whether none runs; an extension host that still lives may have started it again. */
-export function stopDaemon(socket) {
-  if (!fs.existsSync(socket)) return true;
-  return server(socket, 'status', '--stop', '--now').status === 0 && !statusOf(socket).running;
+export async function stopDaemon(socket) {
+  if (await isRunning(socket)) server(socket, 'status', '--stop', '--now');
+  return !await isRunning(socket);
 }

@@ -32,10 +32,12 @@ export const PATIENCE_MS = Number(process.env.FILEOPS_PATIENCE_MS ?? 300_000); /
 export async function until(check, what, ms = PATIENCE_MS) {
   const end = Date.now() + ms;
   for (;;) {
+    const began = Date.now();
     const value = await check();
     if (value) return value;
     if (Date.now() > end) throw new Error(`waited in vain: ${what}`);
-    await new Promise(resolve => setTimeout(resolve, 25));
+    const gap = Math.min(1000, Math.max(25, 3 * (Date.now() - began))); // else a check that starts a process takes what the awaited needs
+    await new Promise(resolve => setTimeout(resolve, gap));
   }
 }
 
