@@ -10,7 +10,7 @@ from operator import attrgetter
 
 from msgspec import Struct
 
-from fileops.core.diff.contents import find_changed_words, words_of
+from fileops.core.diff.contents import find_changed_words, is_inside_word, words_of
 from fileops.core.diff.lines import find_changed_ranges
 from fileops.core.story.spans import Block, Span, Texts, Vector, VectorBuilder, weave
 from fileops.core.text import detect_format, newline_of, split_lines
@@ -40,6 +40,7 @@ def apply(
     splices: Sequence[Splice],
     event: int,
     texts: Texts,
+    fmt: TextFormat,
     *,
     writes: bool = False,
     is_own: bool = False,
@@ -51,7 +52,8 @@ def apply(
     is_own: what it removes is its own removal, even if it only takes back what an earlier event had returned. donors:
     what may have been merged, the likeliest first.
     """
-    reader, made, growth = _Reader(vector), _Made(event, texts, writes=writes, is_own=is_own, donors=donors), 0
+    made = _Made(event, texts, fmt, writes=writes, is_own=is_own, donors=donors)
+    reader, growth = _Reader(vector), 0
     for splice in splices:
         for run in reader.take(splice.start):
             made.keep(run)
@@ -233,13 +235,20 @@ class _Made:
     """The vector of the new content, from its beginning on."""
 
     def __init__(
-        self, event: int, texts: Texts, *, writes: bool = False, is_own: bool = False, donors: Sequence[Donor] = ()
+        self,
+        event: int,
+        texts: Texts,
+        fmt: TextFormat,
+        *,
+        writes: bool = False,
+        is_own: bool = False,
+        donors: Sequence[Donor] = (),
     ) -> None:
         self._made = VectorBuilder()
         self._written: list[Span] = []
         self._donors = donors
         self._given: dict[int, list[Span]] = {}  # by writer: what donors gave
-        self._event, self._texts, self._writes, self._is_own = event, texts, writes, is_own
+        self._event, self._texts, self._fmt, self._writes, self._is_own = event, texts, fmt, writes, is_own
 
     def to_aligned(self) -> Aligned:
         vector = self._made.to_vector()
@@ -320,16 +329,27 @@ class _Made:
         return False
 
     def _end_of(self, text: bytes, start: int) -> int | None:
-        """Return where the removed spans end whose texts, from this one on, are the text together."""
-        spans = self._made.spans
+        """Return where the removed spans end whose texts, from this one on, are the text together.
+
+        None also if a word of the text is of two spans that were never there at the same time: it is another word.
+        """
+        spans, at = self._made.spans, 0
         for n in range(start, len(spans)):
             own = self._texts.of(spans[n])
-            if self._event in spans[n].removers or not text.startswith(own):
+            if self._event in spans[n].removers or not text.startswith(own, at):
                 return None
-            text = text[len(own) :]
-            if not text:
+            if at and is_inside_word(text, at, self._fmt) and not _were_together(spans[n - 1], spans[n]):
+                return None
+            at += len(own)
+            if at == len(text):
                 return n + 1
         return None
+
+
+def _were_together(one: Span, other: Span) -> bool:
+    """Return whether a content had both of two removed spans just before the first of them was removed."""
+    event = min(*one.removers, *other.removers)
+    return one.was_there(event) and other.was_there(event)
 
 
 def _remove_again(span: Span, event: int, cancelled: Collection[int]) -> Span:

@@ -178,7 +178,8 @@ class Story:
             splices = splices_by_words([self.texts.of(span) for span in present if not span.removers], data)
         elif splices is None or splicing.apply(content, splices) != data:
             splices = _line_by_line(splices_between(content, data, detect_format(content or data)), content)
-        aligned = apply(present, splices, event, self.texts, writes=writes, is_own=is_own)
+        fmt = TextFormat(encoding=detect_format(data or content).encoding)
+        aligned = apply(present, splices, event, self.texts, fmt, writes=writes, is_own=is_own)
         if writes or not self._has_donors or not (aligned.n_written(data) or parents):
             return aligned
         best = self._best(present, data, event, aligned, splices, parents)
@@ -224,18 +225,18 @@ class Story:
         Args: splices: from the content of the present vector. aligned: what they make of it.
         """
         best, fewest = aligned, aligned.n_written(data)
-        lines = self._lines.of(data)
+        lines, fmt = self._lines.of(data), TextFormat(encoding=detect_format(data).encoding)
         if (closest := self._closest(lines)) is not None:
             others = splices_between(self.texts.content(closest), data, detect_format(data))
             if all(splice.start == splice.end for splice in others) and _n_changed(others) < _n_changed(splices):
-                other = apply(closest, others, event, self.texts)
+                other = apply(closest, others, event, self.texts, fmt)
                 if other.n_written(data) <= fewest:  # all of the known content is there again, beside new text
                     best, fewest = other, other.n_written(data)
         named = map(self._known.get, map(content_digest, parents))
         donors = [Donor(present, vector, data, self.texts) for vector in named if vector is not None]
         donors += self._find_nearest(present, data, lines)
         if donors and (fewest or parents):
-            other = apply(present, splices, event, self.texts, donors=donors)
+            other = apply(present, splices, event, self.texts, fmt, donors=donors)
             if (other.n_written(data), other.n_removed(event)) < (fewest, best.n_removed(event)):
                 best = other
         return best

@@ -1,10 +1,12 @@
 """What the vector of a content says about its lines and its places. Pure."""
 
+import sys
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterator, Sequence
 from itertools import accumulate
+from typing import Literal
 
-from fileops.core.diff.contents import is_blank, line_spans
+from fileops.core.diff.contents import Line, is_blank, line_spans
 from fileops.core.story.spans import OLDER, Span, Texts, Vector
 from fileops.core.text import detect_format, newline_of
 
@@ -14,37 +16,124 @@ def writers_of_lines(
 ) -> list[int]:
     """Return the newest event of a word of each line, top to bottom.
 
-    A removal inside a line counts for the line, and so do blanks, but not those of carriers: undos, and events that
-    only bring text. Blanks of formatters count in blank lines only. An empty line after the final newline is none.
+    An event that removed words of a line counts for what is left of it; one that removed whole lines counts for none.
+    Blanks count, but not those of carriers: undos, and events that only bring text. Blanks of formatters count in blank
+    lines only. An empty line after the final newline is none.
     """
     carriers, formats = set(carriers), set(formats)
     fmt = detect_format(data)
-    newline = newline_of(fmt)
     lines = [line for line in line_spans(data, fmt) if line.start < line.stop]
     owners, n, at = [OLDER] * len(lines), 0, 0
-    for span in vector:
+    spans, removals = tuple(vector), list[tuple[int, int, int]]()
+    for number, span in enumerate(spans):
         while n < len(lines) and lines[n].stop <= at and lines[n].end < lines[n].stop:
             n += 1
         if n == len(lines):
             break
         if span.removers:
-            text = texts.of(span)
-            is_in_line = text == newline or (newline not in text and not is_blank(text, fmt))
-            if lines[n].start < at and is_in_line:
-                removers = (event for event in span.removers if event not in carriers and event not in formats)
-                owners[n] = max(owners[n], *removers, OLDER)
+            # What was removed between two lines need not be of the one behind it.
+            if lines[n].start < at or _is_torn(spans, number):
+                removals.append((number, n, at))
             continue
         at += span.n_bytes
         m = n
         while m < len(lines) and lines[m].start < at:
             part = data[max(lines[m].start, at - span.n_bytes) : min(lines[m].stop, at)]
-            is_passed_over = span.writer in carriers or (
-                span.writer in formats and not is_blank(data[lines[m].start : lines[m].stop], fmt)
+            is_passed_over = (
+                span.writer in carriers
+                or bool(span.loans)
+                or (span.writer in formats and not is_blank(data[lines[m].start : lines[m].stop], fmt))
             )
             if not is_passed_over or not is_blank(part, fmt):
                 owners[m] = max(owners[m], span.writer)
             m += 1
+    earlier = _EarlierLines(spans, data, texts)
+    for number, n, at in removals:
+        for event in spans[number].removers:
+            if event in carriers or event in formats or event <= owners[n]:
+                continue
+            if earlier.has_rest(number, event, lines[n], at):
+                owners[n] = event
     return owners
+
+
+class _EarlierLines:
+    """The lines from which text was removed, as they were just before that.
+
+    What was removed is not always where it was, beside the present lines: an undo that puts lines back between those
+    that stay can leave removed lines within a present one.
+    """
+
+    def __init__(self, spans: Sequence[Span], data: bytes, texts: Texts) -> None:
+        self._spans, self._data, self._texts = spans, data, texts
+        self._fmt = detect_format(data)
+        self._newline = newline_of(self._fmt)
+        # The newest event before which each span may have been there, and by direction the next span with a newer one:
+        # those between have no part in any line that is asked for.
+        newest = [max(event for event, _ in span.effects) if span.removers else sys.maxsize for span in spans]
+        self._newest = newest
+        self._next_newer = {-1: _next_greater(newest, -1), 1: _next_greater(newest, 1)}
+
+    def has_rest(self, number: int, event: int, line: Line, at: int) -> bool:
+        """Return whether a present line has words of one from which an event removed other words, or which it joined.
+
+        Args: number: of the removed span. line, at: the present line in which it is, and where.
+        """
+        text = self._texts.of(self._spans[number])
+        first, newline, behind = text.partition(self._newline)
+        last = behind.rpartition(self._newline)[2] if newline else first
+        has_before = self._has_word(number, event, line, at, -1)
+        has_behind = self._has_word(number, event, line, at, 1)
+        if newline and has_before and (has_behind or line.end == line.stop):
+            return True
+        return (has_before and not is_blank(first, self._fmt)) or (has_behind and not is_blank(last, self._fmt))
+
+    def _has_word(self, number: int, event: int, line: Line, at: int, step: Literal[-1, 1]) -> bool:
+        """Return whether a word of the earlier line is there before or behind a span, and in the same present line.
+
+        If the present line is blank, a blank is enough.
+        """
+        is_line_blank = is_blank(self._data[line.start : line.stop], self._fmt)
+        end, removed = (line.start if step < 0 else line.stop), self._spans[number]
+        number += step
+        while at != end and 0 <= number < len(self._spans):
+            span = self._spans[number]
+            if self._newest[number] < event:
+                number = self._next_newer[step][number]
+                continue
+            was_there = span.was_there(event)
+            if was_there and span.writer == removed.writer and (span.start < removed.start) != (step < 0):
+                return False  # one of them was moved
+            if span.removers:
+                if was_there and self._newline in self._texts.of(span):
+                    return False
+            else:
+                beside = max(at - span.n_bytes, end) if step < 0 else min(at + span.n_bytes, end)
+                part = self._data[min(at, beside) : max(at, beside)]
+                if was_there and (is_line_blank or not is_blank(part, self._fmt)):
+                    return True
+                at = beside
+            number += step
+        return False
+
+
+def _is_torn(spans: Sequence[Span], number: int) -> bool:
+    """Return whether a removed span, which never came back, was written in one piece with what is there behind it."""
+    span, behind = spans[number], spans[number + 1 : number + 2]
+    return len(span.effects) == 1 and any(
+        span.writer == other.writer and span.stop == other.start and not other.removers for other in behind
+    )
+
+
+def _next_greater(numbers: Sequence[int], step: Literal[-1, 1]) -> list[int]:
+    """Return for each number the index of the next greater one in this direction; an end, if there is none."""
+    result = [-1 if step < 0 else len(numbers)] * len(numbers)
+    for n in range(len(numbers)) if step < 0 else reversed(range(len(numbers))):
+        m = n + step
+        while 0 <= m < len(numbers) and numbers[m] <= numbers[n]:
+            m = result[m]
+        result[n] = m
+    return result
 
 
 def events_by_line(vector: Vector, data: bytes) -> list[set[int]]:

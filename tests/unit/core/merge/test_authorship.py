@@ -11,6 +11,7 @@ from fileops.core.merge.rewind import rewind_file
 from fileops.core.merge.texts import StepTexts
 from fileops.core.story.story import story_of
 from fileops.core.story.views import events_by_line
+from fileops.model.edits import Splice
 from fileops.model.rewind import FileStep
 from support.file_steps import to_steps
 
@@ -56,6 +57,11 @@ def _is_of_chosen(steps: list[FileStep], chosen: set[str], present: bytes) -> li
         pytest.param((OLD, OLD + b"six\n", OLD), [None] * 5, id="appended-and-deleted"),
         pytest.param((OLD, OLD.removesuffix(b"\n")), [*[None] * 4, "e1"], id="deleted-last-line-end"),
         pytest.param((b"a b c\nd\n", b"a c\nd\n"), ["e1", None], id="deleted-word"),
+        pytest.param((b"a b c\nd\n", b"b c\nd\n"), ["e1", None], id="deleted-first-word"),
+        pytest.param((b"a b c\nd\n", b"a b\nd\n"), ["e1", None], id="deleted-last-word"),
+        pytest.param((b"a b\nc d\ne\n", b"a d\ne\n"), ["e1", None], id="deleted-words-of-two-lines"),
+        pytest.param((b"a\nb\nc\n", b"ab\nc\n"), ["e1", None], id="joined-lines"),
+        pytest.param((b"a foo\n", b"a bar\n", b"a\n", b"a foobar\n"), ["e3"], id="word-made-of-two-that-were-removed"),
         pytest.param((b"a b c\n", b"a B c\n", b"A B c\n"), ["e2"], id="newest-of-a-line"),
         pytest.param((b"", b"x\ny\n", b"x\nz\n"), ["e1", "e2"], id="created"),
     ],
@@ -94,6 +100,33 @@ def test_line_that_an_undo_brings_back_among_others_belongs_to_its_author() -> N
     contents = [None if text is None else b"".join(b"%b\n" % line.encode() for line in text.split()) for text in texts]
     owners = _owners(*contents, undoes={"e10": ("e1", "e2", "e3", "e9")})
     assert (owners[3], owners[-1]) == ("e8", None)
+
+
+def test_line_beside_which_an_undo_puts_what_others_removed_keeps_its_author() -> None:
+    """R-LOG-3. The line `b2`, which was removed as a whole, is then between the word `p1` and the end of its line."""
+    contents = [b"p1\np2\np3\n", b"b1\nb2\nb3\n", b"b1\nb2\nb3\nb4\n", b"b1\nb3\nb4\na1\n", b"p1\na1\np3\n"]
+    assert _owners(*contents, undoes={"e4": ("e2",)}) == [None, "e3", None]
+
+
+def test_line_to_which_an_undo_lends_its_end_keeps_its_author() -> None:
+    """R-LOG-3. The undo takes away the line `t4`, but the end of it is now that of `p1`."""
+    contents = [
+        b"p1\np2\np3\np4\n",
+        b"p1\np2\nt\np3\np4\n",
+        b"b1\nb2\nb3\nb4\n",
+        b"b1\nb2\nb3\nt4\nb4\n",
+        b"b1\nb3\nt4\na1\nb4\n",
+        b"p1\na1\np3\np4\n",
+    ]
+    assert _owners(*contents, undoes={"e5": ("e3", "e1")}) == [None, "e4", None, None]
+
+
+def test_line_below_which_a_tool_removed_a_line_keeps_its_author() -> None:
+    """R-LOG-3. The edit removes the end of the line above and the words of its line, not the words and their end."""
+    before, after = b"a\nb\nc\n", b"a\nc\n"
+    (step,), known = to_steps([("e1", before, after)])
+    step = FileStep("e1", step.before, step.after, (Splice(1, 1, b"\nb"),))
+    assert [lines.entry_id for lines in owners_of_lines([step], after, known.get)] == [None]
 
 
 def test_line_that_an_undo_brings_back_at_the_end_keeps_its_line_end() -> None:

@@ -163,6 +163,13 @@ def test_rewind_of_moved_line_does_not_delete_it_at_one_place_only() -> None:
     assert b"TYPED" in rewound.content
 
 
+def test_rewind_leaves_a_word_that_another_made_of_two_that_were_removed() -> None:
+    """R-KEEP-3. It is a new word: neither of the two was beside the other one before."""
+    steps = _steps(b"a foo\n", b"a bar\n", b"a\n", b"a\nb\n", b"a foobar\nb\n")
+    rewound = _rewound(steps, {"agent0"}, b"a foobar\nb\n")
+    assert (rewound.content, rewound.undone) == (b"a foobar\nb\n", ())
+
+
 def test_rewind_after_redo_is_the_first_rewind() -> None:
     mine = OLD.replace(b"two", b"2")
     steps = [_step("e1", OLD, mine), _step("rewind", mine, OLD), _step("redo", OLD, mine)]
