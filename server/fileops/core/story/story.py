@@ -15,7 +15,7 @@ from fileops.core.merge.texts import StepTexts
 from fileops.core.story.alignment import Aligned, Donor, apply, reorder, splices_by_words
 from fileops.core.story.spans import OLDER, Span, Texts, Vector, move
 from fileops.core.story.undo import Undo
-from fileops.core.text import detect_format, split_lines
+from fileops.core.text import detect_format, newline_of, split_lines
 from fileops.model.digest import content_digest
 from fileops.model.edits import Splice
 from fileops.model.files import TextFormat
@@ -52,6 +52,19 @@ class _Lines:
             counts[line] += n
         self._text, self._fmt, self._found = text, bare, (self._found - gone) | come
         return self._found
+
+    def last_of(self, data: bytes, written: Sequence[Span]) -> set[int]:
+        """Return as many of the lines of a content as are written, at least in part; of equal ones, the last ones."""
+        self.of(data)
+        newline, found, at = newline_of(self._fmt), Counter[bytes](), 0
+        for span in written if len(newline) == 1 else ():  # else a newline may be in the middle of a character
+            start, stop = data.rfind(newline, at, span.start) + 1 or at, data.find(newline, span.stop - 1) + 1
+            stop = stop or len(data)
+            if at < stop:
+                found.update(split_lines(data[max(start, at) : stop], self._fmt))
+                at = stop
+        counts = self._counts
+        return {self._number(line, counts[line] - k) for line, n in found.items() for k in range(1, n + 1)}
 
     def _number(self, line: bytes, occurrence: int) -> int:
         number = self._numbers.setdefault((line, occurrence), len(self._numbers))
@@ -234,7 +247,7 @@ class Story:
                     best, fewest = other, other.n_written(data)
         named = map(self._known.get, map(content_digest, parents))
         donors = [Donor(present, vector, data, self.texts) for vector in named if vector is not None]
-        donors += self._find_nearest(present, data, lines)
+        donors += self._find_nearest(present, data, lines, aligned.written)
         if donors and (fewest or parents):
             other = apply(present, splices, event, self.texts, fmt, donors=donors)
             if (other.n_written(data), other.n_removed(event)) < (fewest, best.n_removed(event)):
@@ -255,15 +268,18 @@ class Story:
                 fewest, found = n_different, digest
         return None if found is None else self._known[found]
 
-    def _find_nearest(self, present: Vector, data: bytes, lines: frozenset[int]) -> Iterator[Donor]:
-        """Yield the known contents that have most of the lines that the present one does not have, then of the rest.
+    def _find_nearest(
+        self, present: Vector, data: bytes, lines: frozenset[int], written: Sequence[Span]
+    ) -> Iterator[Donor]:
+        """Yield the known contents that have most of the lines that are written, then of the rest.
 
         A content may have such a line at another place, as the two sides of a conflict are exchanged in the next merge.
-        Then it gives it not, and another content is asked for it.
+        Then it does not give it, and another content is asked for it. The present content may be such a one, too.
         """
-        missing = lines - self._candidates[self.digest]
+        missing = (lines - self._candidates[self.digest]) | self._lines.last_of(data, written)
         missing = missing - self._lines.blank or missing
         rest = dict(self._candidates)
+        del rest[self.digest]
         for _ in range(MAX_DONORS):
             best, found = (0, 0), None
             for digest, known in rest.items():

@@ -112,6 +112,8 @@ def test_line_keeps_its_author_if_a_merge_exchanges_the_sides_of_a_conflict() ->
         ("merge", person, exchanged),
     ]
     assert authors(changes) == {5: "agent", 10: "rebase", 11: "person", 13: "merge", 14: "agent", 15: "merge"}
+    unseen = [*changes[:4], ("abort and merge", conflict, exchanged)]
+    assert authors(unseen)[14] == "agent"
 
 
 def _sides(order: int) -> bytes:
