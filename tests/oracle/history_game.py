@@ -1,105 +1,136 @@
 """One history of a repository: two agents and two people change files, git carries them, and everyone is asked.
 
 Every line is one word that was never used before and that names its author. So the oracle needs no alignment: it reads
-off a line who wrote it. The recorder is in this process, and is stopped and started again; git is the real one.
+off a line who wrote it. git is the real one, and so is the daemon: in this process, or in one of its own that is killed
+with SIGKILL. A second daemon comes and goes, and records the same folder. Agents write by commands and by the tools
+Edit and MultiEdit, people save in editors, a formatter indents lines, and changes are undone and redone.
 
-After each step the views are compared with the oracle, for each file:
+After each step all views are asked for, for each file, and compared with the oracle:
 
 - `blame` names the author of each line, or several candidates of whom the author is one, and nobody for lines that are
   older than the record. A wrong author or none for a line that was recorded is a fault.
-- The log names an author of what each entry added, unless git may have brought it.
-- A preview of the undo of one agent loses no line of others and moves none.
-- The list of changes has no line of others in a change that an undo would take away.
+- The log names an author, or candidates, of each word in the entry that first added it.
+- A preview of the undo of one agent loses no line of others and moves none. Nor does an undo or a redo, and a redo that
+  follows its undo leads to the content before.
+- The list of changes has no line of a person in a change that an undo would take away, and the preview of the undo of
+  one change has no other lines than the list says.
 
-`python tests/oracle/history_game.py --games 100` plays more of them.
+What was written when the daemon was killed or ended may have been seen by nobody, and so may be what the record says to
+have found by comparing files, as on a disk that did not answer in time. Such a word may belong to nobody, to "outside",
+or be unsure. No view may give it to somebody else for certain.
+
+`python tests/oracle/history_game.py --games 100` plays more of them; every fourth has a daemon in a process.
 """
 
 import argparse
 import asyncio
+import contextlib
+import os
 import random
 import re
+import signal
 import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Coroutine, Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from fileops.fs.local.filesystem import LocalFileSystem
-from fileops.model.record import ByPerson, Entry, LogQuery, session_of
-from fileops.platform.steady_clock import steady_time
-from fileops.record.history import History, Look
-from fileops.record.recorder import TypedDocument
-from fileops.service.rewind.blame import blame
-from fileops.service.rewind.files import rewind_of_file
-from fileops.service.rewind.lineage import Lineages, follows_all
-from fileops.service.rewind.unkept import UnkeptPlaces
-from support.recorded_folder import RecordedFolder, author_of, recorded_folder
+from fileops.model.settings import Settings
+from oracle.process_game import DaemonProcess
+from support.daemon_process import Place
+from support.patience import PATIENCE_S
+from support.shared_daemon import LspClient, Refused, SharedDaemon, shared_daemon, until_recorded
 
 AGENTS, PEOPLE = ("alpha", "beta"), ("ann", "ben")
 WORD = re.compile(r"\b([a-z]+)x\d+\b")
 STEPS = {
-    "command": 22, "save": 18, "format": 3, "commit": 10, "switch": 8, "stash": 8, "merge": 6, "rebase": 5,
-    "older": 4, "rename": 4, "reset": 3, "restart": 3,
+    "command": 16, "edit": 10, "multi_edit": 5, "save": 18, "format": 3, "undo": 6, "redo": 4, "commit": 9, "switch": 8,
+    "stash": 8, "merge": 6, "rebase": 5, "older": 4, "rename": 4, "reset": 3, "restart": 2, "kill": 2, "second": 4,
 }  # fmt: skip
 N_LINES = 14
-
-Step = Callable[[], Coroutine[Any, Any, None]]
+ONE_IN = 4  # games has a daemon in a process
 
 
 class Wrong(AssertionError):
     """A view says something else than the words."""
 
 
+class _Daemon:
+    """A daemon that serves the game, and a client of it for each actor."""
+
+    def __init__(self, daemon: SharedDaemon | DaemonProcess, closing: AsyncExitStack) -> None:
+        self.daemon, self.closing = daemon, closing
+        self.clients: dict[str, LspClient] = {}
+
+    async def join(self, root: Path) -> None:
+        for name in PEOPLE:
+            self.clients[name] = await self.daemon.editor(root, host=name)
+        for name in AGENTS:
+            self.clients[name] = await self.daemon.agent(root, host=name, session="s")
+        await until_recorded(self.editor, root)
+
+    @property
+    def editor(self) -> LspClient:
+        return self.clients["ann"]
+
+
 class HistoryGame:
     """See the module. folder: empty; the repository and the record are made in it."""
 
-    def __init__(self, folder: Path, seed: int, n_steps: int) -> None:
+    def __init__(self, folder: Path, seed: int, n_steps: int, *, has_process: bool = False) -> None:
         self._dice = random.Random(f"history {seed}")
         self._n_steps, self._n_words = n_steps, 0
-        self._root = folder / "p"
-        self._running: AbstractAsyncContextManager[RecordedFolder] | None = None
-        self._it: RecordedFolder
+        self._root, self._place, self._has_process = folder / "p", Place(folder), has_process
+        self._pid = 0
+        self._first: _Daemon
+        self._second_daemon: _Daemon | None = None
         self._formatted = set[str]()  # lines that a formatter has indented, so its author is named, too
+        self._unknowable = set[str]()  # words that were written while no daemon looked
+        self._returned = set[str]()  # words that have been away
+        self._present: dict[Path, frozenset[str]] = {}  # at the end of the last step
+        self._made = set[str]()  # in this step
+        self._judged = set[str]()  # entries
+        self._rewinds: list[tuple[str, set[str]]] = []  # ids of undos, and the words that they brought back
         self.done: list[str] = []
         self.n_asked = Counter[str]()
 
     async def play(self) -> None:
-        self._make_repository()
-        await self._start()
-        try:
-            await self._ask("start")
-            for step in self._dice.choices(list(STEPS), list(STEPS.values()), k=self._n_steps):
-                await getattr(self, f"_{step}")()
-                self.done.append(step)
-                await self._ask(step)
-        finally:
-            await self._stop()
+        with mock.patch.dict(os.environ, self._place.env):
+            self._make_repository()
+            try:
+                await self._start()
+                await self._ask("start")
+                for step in self._dice.choices(list(STEPS), list(STEPS.values()), k=self._n_steps):
+                    self._made.clear()
+                    await getattr(self, f"_{step}")()
+                    self.done.append(step)
+                    await self._ask(step)
+            except (Refused, TimeoutError) as fault:
+                raise Wrong(f"after {self.done}: {type(fault).__name__}: {fault}") from fault
+            finally:
+                await self._end_second()
+                await self._stop()
 
-    # --- steps -------------------------------------------------------------------------------------------------
+    # --- steps of agents ---------------------------------------------------------------------------------------
 
     async def _command(self) -> None:
         agent, path = self._dice.choice(AGENTS), self._any_file()
-        async with self._it.command(agent):
+        async with self._running(agent):
             path.write_text(self._changed(path.read_text(), agent))
 
-    async def _save(self) -> None:
-        person, path = self._dice.choice(PEOPLE), self._any_file()
-        await self._save_text(person, path, self._changed(path.read_text(), person))
-
-    async def _save_text(self, name: str, path: Path, text: str) -> None:
-        person = ByPerson(session_id=name, label=name)
-        self._it.documents[str(path)] = TypedDocument(person=person, text=text, changed=steady_time(), is_typed=True)
-        path.write_text(text)
-        await self._it.recorder.flush()
-        self._it.recorder.note_save(str(path), person, text)
-        await asyncio.to_thread(self._it.recorder.settle)
-        del self._it.documents[str(path)]
+    @contextlib.asynccontextmanager
+    async def _running(self, agent: str) -> AsyncGenerator[None]:
+        client = self._any_daemon().clients[agent]
+        command = await client.call("fileops/beginCommand", {"label": "make"})
+        yield
+        await client.call("fileops/endCommand", {"command_id": command["command_id"]})
 
     async def _format(self) -> None:
         """An agent's formatter indents some lines; they are then named its."""
@@ -107,8 +138,91 @@ class HistoryGame:
         lines = path.read_text().splitlines(keepends=True)
         chosen = set(self._dice.sample(range(len(lines)), min(2, len(lines))))
         self._formatted |= {lines[n].strip() for n in chosen}
-        async with self._it.command(agent):
+        async with self._running(agent):
             path.write_text("".join("  " + line if n in chosen else line for n, line in enumerate(lines)))
+
+    async def _edit(self) -> None:
+        agent, path = self._dice.choice(AGENTS), self._any_file()
+        client, (old, new) = self._any_daemon().clients[agent], self._edits(agent, path, 1)[0]
+        await client.read(path)
+        self._judge_edit(path, await client.edit(path, old, new))
+
+    async def _multi_edit(self) -> None:
+        agent, path = self._dice.choice(AGENTS), self._any_file()
+        client = self._any_daemon().clients[agent]
+        edits = [{"old_string": old, "new_string": new} for old, new in self._edits(agent, path, 3)]
+        await client.read(path)
+        self._judge_edit(path, await client.call("fileops/multiEdit", {"file_path": str(path), "edits": edits}))
+
+    def _judge_edit(self, path: Path, result: Mapping[str, Any]) -> None:
+        self.n_asked["edits"] += 1
+        if result["status"] != "success":
+            raise Wrong(f"an edit of {path.name} after {self.done}: {result['error']}")
+
+    def _edits(self, agent: str, path: Path, n: int) -> list[tuple[str, str]]:
+        """Return edits of as many lines: each gets a line behind it, or becomes another one."""
+        lines = [line for line in path.read_text().splitlines(keepends=True) if WORD.fullmatch(line.strip())]
+        chosen = self._dice.sample(lines, n)
+        return [(line, (line if self._dice.random() < 0.5 else "") + self._word(agent)) for line in chosen]
+
+    # --- steps of people ---------------------------------------------------------------------------------------
+
+    async def _save(self) -> None:
+        person, path = self._dice.choice(PEOPLE), self._any_file()
+        await self._save_text(person, path, self._changed(path.read_text(), person))
+
+    async def _save_text(self, name: str, path: Path, text: str) -> None:
+        client = self._any_daemon().clients[name]
+        client.open(path)
+        client.change(path, text, version=2)
+        await client.call("fileops/recordStatus", {})  # answered after what was typed has been noted
+        path.write_text(text)
+        document = {"textDocument": {"uri": path.as_uri()}}
+        client.notify("textDocument/didSave", document)
+        await self._drain()
+        client.notify("textDocument/didClose", document)
+
+    async def _undo(self) -> None:
+        """A person undoes all that an agent has done, or one change; and at times redoes it at once."""
+        agent, before = self._dice.choice(AGENTS), self._texts()
+        if self._dice.random() < 0.4:
+            target: dict[str, object] = {"session_id": f"{agent}:s"}
+        else:
+            entries = [entry for entry in await self._entries() if entry["undoable"] and agent in _said_to_be(entry)]
+            if not entries:
+                return
+            target = {"entry_id": self._dice.choice(entries[:6])["entry_id"]}
+        is_redone = self._dice.random() < 0.3
+        if (rewind_id := await self._rewind(target, agent)) is None:
+            return
+        back = _words_in(self._texts()) - _words_in(before)
+        if not is_redone:
+            self._rewinds.append((rewind_id, back))
+        elif await self._rewind({"rewind_id": rewind_id}, agent, back) is not None and self._texts() != before:
+            raise Wrong(f"an undo of {agent} and its redo change {before} to {self._texts()}")
+
+    async def _redo(self) -> None:
+        if self._rewinds:
+            rewind_id, back = self._rewinds.pop()
+            await self._rewind({"rewind_id": rewind_id}, "", back)
+
+    async def _rewind(
+        self, target: Mapping[str, object], agent: str, back: Collection[str] = frozenset()
+    ) -> str | None:
+        """Undo or redo, and return its id; None if there is nothing to undo.
+
+        Args: agent: whose words may go; "" for a redo of anybody's. back: words that may go by a redo.
+        """
+        editor, before = self._any_daemon().editor, self._texts()
+        await self._drain()
+        result = await editor.call("fileops/rewind", {**target, "approved": True})
+        self.n_asked[f"undos: {'done' if result['error'] is None else result['error']['code']}"] += 1
+        for path, text in self._texts().items():
+            lines = [line for line in before[path].splitlines() if line.strip() not in back]
+            self._judge_undone(f"{target} in {path.name}", agent, lines, text.split())
+        return None if result["error"] is not None else result["details"]["rewind_id"]
+
+    # --- steps of git ------------------------------------------------------------------------------------------
 
     async def _commit(self) -> None:
         self._git("add", "-A")
@@ -119,7 +233,7 @@ class HistoryGame:
         await self._commit()
         other = "side" if self._git("branch", "--show-current").strip() == "main" else "main"
         if self._dice.random() < 0.5:
-            async with self._it.command(self._dice.choice(AGENTS)):
+            async with self._running(self._dice.choice(AGENTS)):
                 self._git("switch", "-q", other)
         else:
             self._git("switch", "-q", other)
@@ -177,10 +291,6 @@ class HistoryGame:
         await self._drain()
         other.rename(path)
 
-    async def _restart(self) -> None:
-        await self._stop()
-        await self._start()
-
     async def _resolve(self) -> None:
         """A person keeps both sides of each conflict."""
         for path in self._files():
@@ -213,14 +323,18 @@ class HistoryGame:
         return True
 
     def _files(self) -> list[Path]:
-        return sorted(self._it.folder.glob("*.txt"))
+        return sorted(self._root.glob("*.txt"))
 
     def _any_file(self) -> Path:
         return self._dice.choice(self._files())
 
     def _word(self, author: str) -> str:
         self._n_words += 1
-        return f"{author}x{self._n_words}\n"
+        self._made.add(word := f"{author}x{self._n_words}")
+        return f"{word}\n"
+
+    def _texts(self) -> dict[Path, str]:
+        return {path: path.read_text() for path in self._files()}
 
     def _changed(self, text: str, author: str) -> str:
         lines = text.splitlines(keepends=True)
@@ -234,89 +348,241 @@ class HistoryGame:
                 del lines[at]
         return "".join(lines)
 
-    # --- the recorder ------------------------------------------------------------------------------------------
+    # --- daemons -----------------------------------------------------------------------------------------------
+
+    async def _restart(self) -> None:
+        """A daemon ends, and the next one begins."""
+        await self._drain()
+        await self._stop()
+        await self._start()
+
+    async def _kill(self) -> None:
+        """A daemon ends in the middle of what an agent and a person do. In a process, it is killed."""
+        agent, path = self._dice.choice(AGENTS), self._any_file()
+        client, edits, will_edit = self._first.clients[agent], self._edits(agent, path, 1), self._dice.random() < 0.5
+        started: list[asyncio.Task[Any]] = []
+        if will_edit and self._has_process:
+            await client.read(path)
+            started.append(client.start_edit(path, *edits[0]))
+        else:
+            started.append(client.start("fileops/beginCommand", {"label": "make"}))
+            path.write_text(path.read_text().replace(*edits[0]))
+        self._unknowable |= self._made
+        if self._has_process:
+            os.kill(self._pid, signal.SIGKILL)
+            await asyncio.to_thread(self._place.wait_for_end, self._pid)
+            for task in started:
+                task.cancel()
+        await asyncio.gather(*started, return_exceptions=True)
+        await self._stop()
+        await self._start()
+
+    async def _second(self) -> None:
+        """A second daemon begins to record the folder, or ends."""
+        if self._second_daemon is None:
+            closing = AsyncExitStack()
+            self._second_daemon = _Daemon(await closing.enter_async_context(shared_daemon()), closing)
+            await self._second_daemon.join(self._root)
+        else:
+            await self._drain()
+            await self._end_second()
+
+    async def _end_second(self) -> None:
+        if self._second_daemon is not None:
+            second, self._second_daemon = self._second_daemon, None
+            await second.closing.aclose()
 
     async def _start(self) -> None:
-        self._running = recorded_folder(self._root)
-        self._it = await self._running.__aenter__()
+        closing = AsyncExitStack()
+        if self._has_process:
+            self._pid = await asyncio.to_thread(self._place.start)
+            daemon: SharedDaemon | DaemonProcess = DaemonProcess(self._place, self._pid)
+            closing.push_async_callback(daemon.close)
+        else:
+            daemon = await closing.enter_async_context(shared_daemon())
+        self._first = _Daemon(daemon, closing)
+        await self._first.join(self._root)
 
     async def _stop(self) -> None:
-        if self._running is not None:
-            running, self._running = self._running, None
-            await running.__aexit__(None, None, None)
+        if not hasattr(self, "_first"):
+            return
+        await self._first.closing.aclose()
+        if self._has_process:
+            for pid in self._place.daemons():
+                os.kill(pid, signal.SIGTERM)
+                await asyncio.to_thread(self._place.wait_for_end, pid)
+
+    def _daemons(self) -> list[_Daemon]:
+        return [self._first] if self._second_daemon is None else [self._first, self._second_daemon]
+
+    def _any_daemon(self) -> _Daemon:
+        return self._dice.choice(self._daemons())
 
     async def _drain(self) -> None:
-        await self._it.recorder.drain()
-        await self._it.recorder.flush()
+        """Until everything is recorded, and every author is certain."""
+        async with asyncio.timeout(PATIENCE_S):
+            for daemon in self._daemons():
+                await daemon.editor.call("fileops/recordStatus", {})
+                while not all(entry["settled"] for entry in await _entries_of(daemon)):
+                    if isinstance(daemon.daemon, SharedDaemon):
+                        await asyncio.to_thread(_recorder_of(daemon.daemon).settle)
+                    await asyncio.sleep(0.02)
+
+    async def _entries(self) -> list[dict[str, Any]]:
+        """The newest first."""
+        return await _entries_of(self._first)
 
     # --- what is asked -----------------------------------------------------------------------------------------
 
     async def _ask(self, step: str) -> None:
         await self._drain()
-        await asyncio.to_thread(self._it.recorder.settle)
+        daemon, now = self._any_daemon(), {path: frozenset(text.split()) for path, text in self._texts().items()}
+        for path, words in now.items():
+            self._returned |= self._present.get(path, words) - words
+        self._present = now
         try:
+            entries = await _entries_of(daemon)
+            await self._judge_log(daemon, entries)
             for path in self._files():
-                await asyncio.to_thread(self._ask_about, path)
+                await self._ask_about(daemon.editor, path)
+            for agent in AGENTS:
+                await self._judge_preview(daemon.editor, agent)
         except Wrong as wrong:
             raise Wrong(f"after {step}, the last of {self.done}: {wrong}") from None
 
-    def _ask_about(self, path: Path) -> None:
-        store, lines = self._it.recorder.store, path.read_text().splitlines()
-        entries = {entry.entry_id: entry for entry in store.entries(LogQuery())[0]}
-        for part in blame(store, LocalFileSystem(), str(path)):
-            for line in lines[part.first_line - 1 : part.first_line - 1 + part.n_lines]:
-                entry = None if part.entry_id is None else entries[part.entry_id]
-                self._judge_blame(f"{path.name}: {line}", line.strip(), entry)
-        for agent in AGENTS:
-            self._judge_preview(path, agent, lines)
-        self._judge_changes(path, lines)
+    async def _ask_about(self, editor: LspClient, path: Path) -> None:
+        lines = path.read_text().splitlines()
+        for part in (await editor.call("fileops/blame", {"file_path": str(path)}))["lines"]:
+            for line in lines[part["first_line"] - 1 : part["first_line"] - 1 + part["n_lines"]]:
+                self._judge_blame(f"{path.name}: {line}", line.strip(), part)
+        listed = await editor.call("fileops/unkept", {"file_path": str(path)})
+        changes = [change for file in listed["files"] for change in file["changes"]]
+        for change in changes:
+            self._judge_change(path, lines, change)
+        undoable = [change for change in changes if change["undoable"]]
+        if undoable:
+            await self._judge_preview_of_change(editor, lines, self._dice.choice(undoable))
 
-    def _judge_blame(self, where: str, line: str, entry: Entry | None) -> None:
+    def _judge_blame(self, where: str, line: str, part: Mapping[str, Any]) -> None:
         self.n_asked["lines"] += 1
         if (word := WORD.fullmatch(line)) is None or line in self._formatted:  # a mark of a conflict, or two authors
             return
-        author = word[1]
-        named = [] if entry is None else author_of(entry).split(" or ")
+        author, named = word[1], _said_to_be(part)
         if author == "base":
-            if named and len(named) == 1:
+            if len(named) == 1:
                 raise Wrong(f"blame of {where}: {named}, but it is older")
-        elif author not in named:
+        elif author not in named and not self._may_be_called(line, named):
             raise Wrong(f"blame of {where}: {named or 'nobody'}")
         elif len(named) > 1:
-            self.n_asked["unsure"] += 1
+            self.n_asked["unsure lines"] += 1
 
-    def _judge_preview(self, path: Path, agent: str, lines: Sequence[str]) -> None:
-        look = Look(self._it.recorder.store, History().own, 0.0)
-        lineage = Lineages(look.store, follows_all).of(str(path))
-        chosen = [entry for entry in reversed(lineage) if session_of(entry.by) == f"{agent}:1" and entry.is_undoable]
-        if not chosen:
-            return
-        self.n_asked["previews"] += 1
-        rewind = rewind_of_file(look, str(path), chosen, LocalFileSystem().read(str(path)))
+    async def _judge_log(self, daemon: _Daemon, entries: Sequence[Mapping[str, Any]]) -> None:
+        """Whom the first entry names that has a word of this step."""
+        left = set(self._made)
+        for entry in reversed(entries):
+            if not left or entry["entry_id"] in self._judged:
+                continue
+            self._judged.add(entry["entry_id"])
+            shown = await daemon.editor.call("fileops/entry", {"entry_id": entry["entry_id"]})
+            before, after = (set((shown[side] or "").split()) for side in ("before_text", "after_text"))
+            for word in (after - before) & left:
+                left.discard(word)
+                author, named = word.partition("x")[0], _said_to_be(entry)
+                if entry["found"] != "event" or entry["gap"] is not None:
+                    self._unknowable.add(word)
+                self.n_asked["words"] += 1
+                self.n_asked["unsure words"] += len(named) > 1
+                self.n_asked["words that nobody saw being written"] += word in self._unknowable
+                if author not in named and not self._may_be_called(word, named):
+                    raise Wrong(f"the log gives {word} to {named} ({entry['evidence']}, {entry['entry_id']})")
+
+    def _may_be_called(self, word: str, named: Collection[str]) -> bool:
+        """Whether a word may have these authors, of whom its author is none."""
+        return word in self._unknowable and (len(named) != 1 or set(named) == {"outside"})
+
+    async def _judge_preview(self, editor: LspClient, agent: str) -> None:
+        result = await editor.call("fileops/rewind", {"session_id": f"{agent}:s", "dry_run": True})
+        for file in result["details"].get("files", ()) if result["error"] is None else ():
+            self.n_asked["previews"] += 1
+            lines = Path(file["file_path"]).read_text().splitlines()
+            rest = _with_hunks(lines, file["ui_extra"]["hunks"])
+            self._judge_undone(f"a preview for {file['file_path']}", agent, lines, [line.strip() for line in rest])
+
+    def _judge_undone(self, where: str, agent: str, lines: Sequence[str], words: Sequence[str]) -> None:
+        """Nothing of others may be lost or moved. Args: words: those after the undo. agent: "" for a redo."""
         others = [line.strip() for line in lines if (word := WORD.search(line)) and word[1] != agent]
-        rest = iter((rewind.content or b"").decode().split())
-        if missing := [line for line in others if line not in rest]:
-            raise Wrong(f"the undo of {agent} in {path.name} loses or moves {missing[:3]}")
+        others = [word for word in others if agent or word.partition("x")[0] not in AGENTS]
+        rest = iter(words)
+        if missing := [word for word in others if word not in rest]:
+            raise Wrong(f"the undo of {agent} by {where} loses or moves {missing[:3]}")
 
-    def _judge_changes(self, path: Path, lines: Sequence[str]) -> None:
-        places = UnkeptPlaces(self._it.recorder.store, LocalFileSystem())
-        for found in places.places(str(path), LocalFileSystem().read(str(path))):
-            change = found.change
-            self.n_asked["changes"] += 1
-            for line in lines[change.start_line - 1 : change.end_line] if change.undoable else ():
-                word = WORD.fullmatch(line.strip())
-                is_back = line.strip() in change.removed_text.split()
-                if word is not None and word[1] in PEOPLE and not is_back and line.strip() not in self._formatted:
-                    self.n_asked["lines of others in changes"] += 1
+    def _judge_change(self, path: Path, lines: Sequence[str], change: Mapping[str, Any]) -> None:
+        self.n_asked["changes"] += 1
+        for line in lines[change["start_line"] - 1 : change["end_line"]] if change["undoable"] else ():
+            word = WORD.fullmatch(line.strip())
+            if word is None or word[1] not in PEOPLE or line.strip() in self._formatted:
+                continue
+            if line.strip() in change["removed_text"].split():  # it is only moved
+                continue
+            if line.strip() not in self._returned and line.strip() not in self._unknowable:
+                raise Wrong(f"the change {change['entry_ids']} of {change['label']} in {path.name} has {line}")
+            self.n_asked["lines of others that came back in changes"] += 1
+
+    async def _judge_preview_of_change(
+        self, editor: LspClient, lines: Sequence[str], change: Mapping[str, Any]
+    ) -> None:
+        """The preview of its undo takes away no other lines than those that are listed."""
+        result = await editor.call("fileops/rewind", {"change_ids": [change["change_id"]], "dry_run": True})
+        if result["error"] is not None:
+            raise Wrong(f"the change {change['change_id']} is listed, and its undo is refused: {result['error']}")
+        self.n_asked["previews of changes"] += 1
+        hunks = [hunk for file in result["details"]["files"] for hunk in file["ui_extra"]["hunks"]]
+        gone = [line["text"] for hunk in hunks for line in hunk["lines"] if line["kind"] == "-"]
+        listed = lines[change["start_line"] - 1 : change["end_line"]]
+        back = [line["text"] for hunk in hunks for line in hunk["lines"] if line["kind"] == "+"]
+        if not set(gone) <= {*listed, *back}:
+            raise Wrong(f"the change of {listed} is undone with {gone}")
 
 
 MARKS = ("<<<<<<<", "=======", ">>>>>>>")
 
 
-async def play(seed: int, n_steps: int = 25) -> HistoryGame:
+def _words_in(texts: Mapping[Path, str]) -> set[str]:
+    return {word for text in texts.values() for word in text.split()}
+
+
+def _said_to_be(part: Mapping[str, Any]) -> set[str]:
+    """Whom an entry or blamed lines name: one, several candidates, or nobody."""
+    by = part["by"]
+    if by is None:
+        return set()
+    return {
+        each["session_id"].partition(":")[0] if each["kind"] in {"session", "command"} else each["label"]
+        for each in (by["candidates"] if by["kind"] == "unsure" else (by,))
+    }
+
+
+def _with_hunks(lines: Sequence[str], hunks: Sequence[Mapping[str, Any]]) -> list[str]:
+    result, at = list[str](), 0
+    for hunk in hunks:
+        start = hunk["old_start"] - (1 if hunk["old_lines"] else 0)
+        result += [*lines[at:start], *(line["text"] for line in hunk["lines"] if line["kind"] != "-")]
+        at = start + hunk["old_lines"]
+    return [*result, *lines[at:]]
+
+
+async def _entries_of(daemon: _Daemon) -> list[dict[str, Any]]:
+    return (await daemon.editor.call("fileops/log", {"limit": 1000}))["entries"]
+
+
+def _recorder_of(daemon: SharedDaemon) -> Any:
+    return daemon.state.parts(Settings(), print, "mtime", daemon.state.hub.router).recorder
+
+
+async def play(seed: int, n_steps: int = 25, *, has_process: bool = False) -> HistoryGame:
     """Raises: Wrong."""
     with tempfile.TemporaryDirectory() as folder:
-        game = HistoryGame(Path(folder).resolve(), seed, n_steps)
+        game = HistoryGame(Path(folder).resolve(), seed, n_steps, has_process=has_process)
         try:
             await game.play()
         except Wrong as wrong:
@@ -330,14 +596,16 @@ def main() -> int:
     options.add_argument("--seed", type=int, default=0, help="the first seed")
     options.add_argument("--steps", type=int, default=25)
     given = options.parse_args()
-    asked, faults = Counter[str](), list[str]()
+    asked, faults, n_steps = Counter[str](), list[str](), 0
     for seed in range(given.seed, given.seed + given.games):
         try:
-            asked += asyncio.run(play(seed, given.steps)).n_asked
+            game = asyncio.run(play(seed, given.steps, has_process=seed % ONE_IN == 0))
+            asked, n_steps = asked + game.n_asked, n_steps + len(game.done)
         except Wrong as wrong:
             faults.append(str(wrong))
-    sys.stdout.write(f"{given.games} games, {len(faults)} with a fault; asked: {dict(asked)}\n")
-    sys.stdout.write("".join(f"{fault}\n" for fault in faults[:20]))
+            sys.stdout.write(f"{wrong}\n")
+            sys.stdout.flush()
+    sys.stdout.write(f"{given.games} games, {n_steps} steps, {len(faults)} with a fault; asked: {dict(asked)}\n")
     return 1 if faults else 0
 
 

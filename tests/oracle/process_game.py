@@ -61,7 +61,7 @@ class _Connection:
         self._is_over.set()
 
 
-class _DaemonProcess:
+class DaemonProcess:
     """A daemon of a place, and the clients that are connected to it."""
 
     def __init__(self, place: Place, pid: int) -> None:
@@ -69,8 +69,8 @@ class _DaemonProcess:
         self._place = place
         self._clients: list[LspClient] = []
 
-    async def editor(self, folder: Path) -> LspClient:
-        client = await self._connected("editor", "nvim", None)
+    async def editor(self, folder: Path, host: str = "nvim") -> LspClient:
+        client = await self._connected("editor", host, None)
         options = {"approval_fallback": "none"}
         await client.initialize(folder, capabilities=editor_capabilities(), options=options)
         return client
@@ -121,9 +121,9 @@ class ProcessGame(RecordGame):
                     self._place.wait_for_end(pid)
 
     @asynccontextmanager
-    async def _serving(self) -> AsyncGenerator[_DaemonProcess]:
+    async def _serving(self) -> AsyncGenerator[DaemonProcess]:
         self._pid = await asyncio.to_thread(self._place.start)
-        daemon = _DaemonProcess(self._place, self._pid)
+        daemon = DaemonProcess(self._place, self._pid)
         try:
             yield daemon
         finally:
