@@ -14,7 +14,7 @@ import re
 import stat
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from typing import NamedTuple, TypeVar
 
 from msgspec import Struct
@@ -44,9 +44,9 @@ class GitFacts(Struct, frozen=True, kw_only=True):
     """What git says about a work tree. listed: files tracked or not ignored. converted: files that git may convert."""
 
     repository: git.Repository
-    tracked: frozenset[str]
-    listed: frozenset[str]
-    converted: frozenset[str]
+    tracked: Set[str]
+    listed: Set[str]
+    converted: Set[str]
     index: git.Index | None
 
 
@@ -64,9 +64,9 @@ def ask_git(root: str) -> GitFacts | None:
         return None
     return GitFacts(
         repository=repository,
-        tracked=frozenset(tracked),
-        listed=frozenset(listed),
-        converted=frozenset(converted),
+        tracked=tracked,
+        listed=listed,
+        converted=converted,
         index=index,
     )
 
@@ -112,8 +112,8 @@ class FolderRecording:
         self.is_comparing = False
         self._comparison: Iterator[list[str]] | None = None
         self._tracked = set[str]() if facts is None else set(facts.tracked)
-        self._listed = frozenset[str]() if facts is None else facts.listed
-        self._converted = frozenset[str]() if facts is None else facts.converted
+        self._listed: Set[str] = frozenset() if facts is None else facts.listed
+        self._converted: Set[str] = frozenset() if facts is None else facts.converted
         self._index = None if facts is None else facts.index
         self._folders = _folders_of(self._listed, root)
         self._rules = IgnoreRules(root, self.repository)
@@ -214,8 +214,8 @@ class FolderRecording:
 
     def start(
         self, earlier: dict[str, Known], touch: Callable[[str], object], *, is_resumed: bool
-    ) -> Iterator[list[tuple[str, Known]]]:
-        """Watch and list everything. After each step, yields what became known, for the store.
+    ) -> Iterator[list[str]]:
+        """Watch and list everything. After each step, yields the files that became known, for the store.
 
         Args: earlier: what was known when the folder was last recorded; `touch` is called with each file that changed
         since. is_resumed: whether a file that was not known then is new.
@@ -226,7 +226,7 @@ class FolderRecording:
         head = len(self.root) + 1
         changed: list[str] = []
         for found in in_steps(self.walk()):
-            fresh: list[tuple[str, Known]] = []
+            fresh: list[str] = []
             for path, status in found:
                 before = earlier.pop(path, None)
                 if before is not None:
@@ -239,7 +239,7 @@ class FolderRecording:
                     changed.append(path)
                 elif path not in self.files:  # else the daemon has written it since, and knows its content
                     self._start_file(path, status, entries.get(path[head:]))
-                    fresh.append((path, self.files[path]))
+                    fresh.append(path)
             yield fresh
         for path, before in earlier.items():  # the file existed when the folder was last recorded
             if self.is_in_unlisted(path):
@@ -262,24 +262,26 @@ class FolderRecording:
         status: os.stat_result,
         entry: git.IndexEntry | None,
     ) -> None:
-        is_link = stat.S_ISLNK(status.st_mode)
-        content: ContentKind = "link" if is_link else "protected" if is_secret(path, self.root) else "kept"
-        is_clean = (
+        mode, size_bytes, inode = status.st_mode, status.st_size, status.st_ino
+        mtime_ns, ctime_ns = status.st_mtime_ns, status.st_ctime_ns
+        content: ContentKind = "link" if stat.S_ISLNK(mode) else "protected" if is_secret(path, self.root) else "kept"
+        has_blob = (
             entry is not None
-            and (entry.mtime_ns, entry.size_bytes) == (status.st_mtime_ns, status.st_size)
-            and entry.ctime_ns in {0, status.st_ctime_ns}  # programs can set mtime, but not ctime
-            and entry.inode in {0, status.st_ino & 0xFFFFFFFF}
+            and content == "kept"
+            and entry.mtime_ns == mtime_ns
+            and entry.size_bytes == size_bytes
+            and entry.ctime_ns in {0, ctime_ns}  # programs can set mtime, but not ctime
+            and entry.inode in {0, inode & 0xFFFFFFFF}
             and path not in self._converted
         )
-        has_blob = is_clean and content == "kept"
         self.files[path] = Known(
             content=content,
-            mtime_ns=to_stored_ns(status.st_mtime_ns),
-            ctime_ns=to_stored_ns(status.st_ctime_ns),
-            size_bytes=status.st_size,
-            inode=status.st_ino,
-            is_executable=bool(status.st_mode & stat.S_IXUSR),
-            mode=stat.S_IMODE(status.st_mode),
+            mtime_ns=to_stored_ns(mtime_ns),
+            ctime_ns=to_stored_ns(ctime_ns),
+            size_bytes=size_bytes,
+            inode=inode,
+            is_executable=bool(mode & stat.S_IXUSR),
+            mode=stat.S_IMODE(mode),
             oid=entry.oid if has_blob and entry is not None else None,
         )
         if content != "kept" or has_blob:
@@ -521,8 +523,8 @@ def _is_recorded_kind(entry: "os.DirEntry[str]") -> bool:
 def _folders_of(paths: Iterable[str], root: str) -> frozenset[str]:
     """All folders that contain one of the paths, up to the root."""
     folders = {root}
-    for path in paths:
-        folder = folder_of(path)
+    for lowest in set(map(folder_of, paths)):
+        folder = lowest
         while folder not in folders:
             folders.add(folder)
             folder = folder_of(folder)

@@ -137,18 +137,19 @@ def find_repository(root: str) -> Repository | None:
     if _has_strange_files(root):
         return None
     try:
-        lines = ask(
-            root,
-            "rev-parse",
-            "--show-toplevel",
-            "--absolute-git-dir",
-            "--git-path",
-            "index",
-            "--git-common-dir",
-            "--show-object-format",
-            deadline_s=_SETTINGS_S,
-        )
-        settings = _settings(root)
+        with answering(root, "config", "--null", "--list", deadline_s=_SETTINGS_S) as answer:
+            lines = ask(  # while git reads the settings
+                root,
+                "rev-parse",
+                "--show-toplevel",
+                "--absolute-git-dir",
+                "--git-path",
+                "index",
+                "--git-common-dir",
+                "--show-object-format",
+                deadline_s=_SETTINGS_S,
+            )
+            settings = _settings_in(answer.read_all())
     except GitFailed:
         return None
     top, git_folder, index, common, object_format = os.fsdecode(lines).split("\n")[:5]
@@ -180,10 +181,9 @@ def _is_strange(path: str) -> bool:
     return not stat.S_ISREG(mode) and not stat.S_ISDIR(mode)
 
 
-def _settings(root: str) -> Mapping[str, str]:
-    """Return the last value of each setting, by its lower-case name. Raises: GitFailed."""
-    listed = os.fsdecode(ask(root, "config", "--null", "--list", deadline_s=_SETTINGS_S))
-    pairs = (setting.partition("\n") for setting in listed.split("\0") if setting)
+def _settings_in(answer: bytes) -> Mapping[str, str]:
+    """Return the last value of each setting, by its lower-case name."""
+    pairs = (setting.partition("\n") for setting in os.fsdecode(answer).split("\0") if setting)
     return {name.lower(): value if separator else "true" for name, separator, value in pairs}
 
 

@@ -787,7 +787,7 @@ class Recorder:
         started, began = self._now(), self._wall()
         changed, fresh = list[str](), list[str]()
         for known in self._disks.each(folder.root, folder.start(earlier, changed.append, is_resumed=is_resumed)):
-            fresh += [path for path, _ in known]
+            fresh += known
             yield
         for path in changed:
             self._touch(path, found="scan", gap="away")
