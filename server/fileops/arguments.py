@@ -2,6 +2,7 @@
 
 import argparse
 import difflib
+import functools
 import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, NoReturn
@@ -246,6 +247,7 @@ def parser() -> argparse.ArgumentParser:
     return _parser()
 
 
+@functools.cache  # a program that runs several commands, as tests do, makes its hundreds of options once
 def _parser() -> _ArgumentParser:
     main = _ArgumentParser(prog=PROGRAM, description=ABOUT, epilog=ABOUT_PROGRAMS, formatter_class=_Paragraphs)
     main.add_argument("--version", action="version", version=f"fileops-server {__version__}")

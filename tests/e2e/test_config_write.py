@@ -747,6 +747,37 @@ def test_file_created_by_another_program_before_the_write_is_not_overwritten(tmp
     assert snapshot(tmp_path) == {str(path): b"{}"}
 
 
+LIMITED = """
+import os, resource, sys
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]),) * 2)
+os.execv(sys.argv[2], sys.argv[2:])
+"""
+
+
+def test_file_stays_as_it_is_where_its_change_cannot_be_recorded(home: Path) -> None:
+    """Else --remove would not know the new text for ours. The record is longer than the file, and reaches a limit."""
+    settings = home / ".config" / "zed" / "settings.json"
+    assert write(home, "zed", "--yes").returncode == 0
+    before = snapshot(home)
+    record = home / ".local" / "state" / "fileops-server" / "host-settings.json"
+    assert record.stat().st_size > 2 * settings.stat().st_size
+    limit = str(2 * settings.stat().st_size)
+    again = command("zed", "--yes", "--replace", "--command", "another-program")
+    done = subprocess.run(
+        [sys.executable, "-c", LIMITED, limit, *again],
+        cwd=home.parent / "project",
+        env=environment(home) | {"PYTHONDONTWRITEBYTECODE": "1"},  # Python 3.11 would leave half of a module
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        check=False,
+        text=True,
+        timeout=50,
+    )
+    assert done.returncode == 1
+    assert "host-settings.json" in done.stderr
+    assert snapshot(home) == before
+
+
 def test_byte_order_mark_is_kept(home: Path) -> None:
     path = home.parent / "project" / "opencode.json"
     path.write_bytes(b'\xef\xbb\xbf{"theme": "x"}\n')

@@ -38,9 +38,11 @@ WARM = (
 def warm_up() -> None:
     for name in WARM:
         importlib.import_module(f"fileops.{name}")
+    from fileops.arguments import parser
     from fileops.lsp.converter import converter
 
     converter()  # lsprotocol resolves the types of its classes once for each process
+    parser()
     gc.collect()
     gc.freeze()
 
