@@ -440,15 +440,16 @@ class HistoryGame:
         for path, words in now.items():
             self._returned |= self._present.get(path, words) - words
         self._present = now
+        entries = await _entries_of(daemon)
         try:
-            entries = await _entries_of(daemon)
             await self._judge_log(daemon, entries)
             for path in self._files():
                 await self._ask_about(daemon.editor, path)
             for agent in AGENTS:
                 await self._judge_preview(daemon.editor, agent)
         except Wrong as wrong:
-            raise Wrong(f"after {step}, the last of {self.done}: {wrong}") from None
+            seen = [f"{each['entry_id']} {each['by']['label']} {each['evidence']} {each['found']}" for each in entries]
+            raise Wrong(f"after {step}, the last of {self.done}: {wrong}; newest entries: {seen[:8]}") from None
 
     async def _ask_about(self, editor: LspClient, path: Path) -> None:
         lines = path.read_text().splitlines()
@@ -506,7 +507,8 @@ class HistoryGame:
             self.n_asked["previews"] += 1
             lines = Path(file["file_path"]).read_text().splitlines()
             rest = _with_hunks(lines, file["ui_extra"]["hunks"])
-            self._judge_undone(f"a preview for {file['file_path']}", agent, lines, [line.strip() for line in rest])
+            where = f"a preview of {file['entries']} for {file['file_path']}"
+            self._judge_undone(where, agent, lines, [line.strip() for line in rest])
 
     def _judge_undone(self, where: str, agent: str, lines: Sequence[str], words: Sequence[str]) -> None:
         """Nothing of others may be lost or moved. Args: words: those after the undo. agent: "" for a redo."""
