@@ -31,7 +31,10 @@ class Ended:
     is_killed: bool
 
 
-def in_child(work: Callable[[], object], *, uid: int | None = None) -> Ended:
+def in_child(
+    work: Callable[[], object], *, uid: int | None = None, when_stopped: Callable[[], object] | None = None
+) -> Ended:
+    """Args: when_stopped: called when the child has stopped itself (SIGSTOP), which then goes on."""
     with tempfile.TemporaryFile() as answer:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # 3.12 warns where threads live; none forks back
@@ -40,7 +43,13 @@ def in_child(work: Callable[[], object], *, uid: int | None = None) -> Ended:
             with contextlib.suppress(BaseException):
                 _work(work, uid, answer.fileno())
             os._exit(0)
-        _, status = os.waitpid(pid, 0)
+        _, status = os.waitpid(pid, 0 if when_stopped is None else os.WUNTRACED)
+        while when_stopped is not None and os.WIFSTOPPED(status):
+            try:
+                when_stopped()
+            finally:
+                os.kill(pid, signal.SIGCONT)
+                _, status = os.waitpid(pid, os.WUNTRACED)
         written = os.pread(answer.fileno(), 1 << 24, 0)
     return Ended(pickle.loads(written) if written else None, os.WIFSIGNALED(status))
 
@@ -73,19 +82,27 @@ def mount(*arguments: str) -> None:
 
 def killed_at(n_call: int, *, is_half: bool) -> None:
     """Have this process killed at its n-th call that writes; a write of bytes is done by half where asked."""
+
+    def die(name: str, call: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+        if is_half and name in {"write", "pwrite"}:
+            fd, data, *rest = arguments
+            call(fd, memoryview(data)[: len(data) // 2], *rest)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    _before_call(n_call, die)
+
+
+def _before_call(n_call: int, do: Callable[[str, Callable[..., Any], tuple[Any, ...]], None]) -> None:
     n_calls = 0
 
-    def dying(name: str) -> Callable[..., Any]:
+    def counting(name: str) -> Callable[..., Any]:
         call = getattr(os, name)
 
         def counted(*arguments: Any, **named: Any) -> Any:
             nonlocal n_calls
             n_calls += 1
             if n_calls == n_call:
-                if is_half and name in {"write", "pwrite"}:
-                    fd, data, *rest = arguments
-                    call(fd, memoryview(data)[: len(data) // 2], *rest)
-                os.kill(os.getpid(), signal.SIGKILL)
+                do(name, call, arguments)
             return call(*arguments, **named)
 
         return counted
@@ -94,4 +111,26 @@ def killed_at(n_call: int, *, is_half: bool) -> None:
         "open", "write", "pwrite", "fsync", "rename", "link", "unlink", "ftruncate", "posix_fallocate", "fchmod",
         "fchown", "setxattr", "utime", "mkdir", "rmdir", "close",
     ):  # fmt: skip
-        setattr(os, name, dying(name))
+        setattr(os, name, counting(name))
+
+
+def beside_call(n_call: int, work: Callable[[], object], meanwhile: Callable[[], object]) -> tuple[Ended, bool]:
+    """Do work in a child that stops before its n-th call that writes, until something else was done here.
+
+    Returns how the child ended, and whether it made so many calls.
+    """
+    stopped = False
+
+    def stop(_name: str, _call: Callable[..., Any], _arguments: tuple[Any, ...]) -> None:
+        os.kill(os.getpid(), signal.SIGSTOP)
+
+    def held() -> object:
+        _before_call(n_call, stop)
+        return work()
+
+    def when_stopped() -> None:
+        nonlocal stopped
+        stopped = True
+        meanwhile()
+
+    return in_child(held, when_stopped=when_stopped), stopped

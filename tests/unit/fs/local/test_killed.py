@@ -14,7 +14,7 @@ from fileops.fs.local.filesystem import LocalFileSystem
 from fileops.model.edits import Splice
 from fileops.model.errors import DiskFull, IoFailure
 from fileops.model.internal_errors import Stale
-from support.children import NOBODY, as_root, in_child, killed_at
+from support.children import NOBODY, as_root, beside_call, in_child, killed_at
 
 OLD = b"".join(b"line %05d\n" % i for i in range(2000))
 EDITS = {
@@ -83,6 +83,40 @@ def test_edit_that_is_killed_leaves_old_or_new_content(folder: str, state: str, 
 
     assert die_everywhere(prepare, edit, check) > 8
     assert len(seen) == 2
+
+
+@pytest.mark.parametrize("linked", [False, True], ids=["swap", "in-place"])
+def test_daemon_that_starts_between_any_two_calls_of_an_edit_disturbs_nothing(
+    folder: str, state: str, *, linked: bool
+) -> None:
+    """Another daemon looks for what is torn while the edit is held before a call: the journal is not its to end."""
+    path = f"{folder}/f"
+    n_call, was_held = 0, True
+    while was_held:
+        n_call += 1
+        for name in os.listdir(folder):
+            os.unlink(f"{folder}/{name}")
+        Path(path).write_bytes(OLD)
+        if linked:
+            os.link(path, f"{folder}/twin")
+
+        def edit() -> None:
+            fs = LocalFileSystem(state_folder=state)
+            fs.replace(fs.read(path), EDITS["grows"], RecordingHooks())
+
+        other = LocalFileSystem(state_folder=state)
+
+        def look(other: LocalFileSystem = other, where: str = f"call {n_call}") -> None:
+            before = {entry.name: Path(entry.path).read_bytes() for entry in os.scandir(folder)}
+            other.recover(folder)
+            assert {entry.name: Path(entry.path).read_bytes() for entry in os.scandir(folder)} == before, where
+
+        ended, was_held = beside_call(n_call, edit, look)
+        assert (ended.is_killed, ended.value) == (False, None), f"call {n_call}: {ended}"
+        assert Path(path).read_bytes() == result_of(EDITS["grows"]), f"call {n_call}"
+        assert sorted(os.listdir(folder)) == (["f", "twin"] if linked else ["f"]), f"call {n_call}"
+        assert other.list_unsettled() == (), f"call {n_call}"
+    assert n_call > 8
 
 
 def test_creation_that_is_killed_leaves_a_whole_file_or_none(folder: str, state: str) -> None:

@@ -375,15 +375,16 @@ def test_old_content_of_a_file_with_a_long_name_is_kept(scene: Scene, name: str)
     assert len(kept.encode()) <= 255
 
 
-def test_step_whose_call_fails_is_tried_again(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("code", [errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EIO])
+def test_step_whose_call_fails_is_tried_again(scene: Scene, monkeypatch: pytest.MonkeyPatch, code: int) -> None:
     def refuse(*_args: object, **_more: object) -> bool:
-        raise OSError(errno.EROFS, "read-only")
+        raise OSError(code, os.strerror(code))
 
     journal = scene.write_journal()
     with monkeypatch.context() as patched:
         patched.setattr(syscalls, "exchange", refuse)
         assert scene.recover() == {"a": NEW, TEMP: OLD}
-    assert "read-only" in scene.fs.list_unsettled()[0].reason
+    assert os.strerror(code).lower() in scene.fs.list_unsettled()[0].reason
     assert scene.recover() == {"a": OLD}
     assert not journal.exists()
 
