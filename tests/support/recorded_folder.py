@@ -15,8 +15,9 @@ from fileops.model.sessions import SessionName
 from fileops.model.settings import Limits
 from fileops.platform.steady_clock import steady_time
 from fileops.ports import EventStream
+from fileops.record.change_facts import TypedDocument
 from fileops.record.command_windows import CommandWindows
-from fileops.record.recorder import Recorder, TypedDocument
+from fileops.record.recorder import Recorder
 from fileops.record.store import RecordStore
 from fileops.record.turns import TurnRegistry
 from fileops.service.restoration import plan_restoration

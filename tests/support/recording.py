@@ -8,9 +8,10 @@ from fileops.model.digest import content_digest
 from fileops.model.record import By, ByCommand, ByPerson, BySession, Contents, Entry, FileVersion, LogQuery, is_by_agent
 from fileops.model.rewind import RewindRequest, RewindResult, RewindTarget, TargetKind
 from fileops.model.sessions import SessionName
+from fileops.record.change_facts import TypedDocument
 from fileops.record.command_windows import CommandWindows
 from fileops.record.diffs import count_lines
-from fileops.record.recorder import WRITTEN_WITHIN_S, Recorder, TypedDocument
+from fileops.record.recorder import WRITTEN_WITHIN_S, Recorder
 from fileops.record.store import RecordStore
 from fileops.record.turns import TurnRegistry
 from support.in_process import Workbench

@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     from fileops.fs.overlay.filesystem import OverlayFileSystem
     from fileops.model.record import ByPerson, Entry
     from fileops.ports import EventStream, FileSystem
+    from fileops.record.change_facts import TypedDocument
     from fileops.record.content import TextOf
-    from fileops.record.recorder import Recorder, TypedDocument
+    from fileops.record.recorder import Recorder
     from fileops.record.store import RecordStore
     from fileops.service.fileops import FileOps
     from fileops.service.hub.record_feed import RecordFeed
@@ -60,12 +61,12 @@ def start_recorder(
         turns,
         _Documents(files, person_of),
         open_stream=open_stream,
+        text_of=text_of,
         warn=recorded.warn,
         on_entries=publish,
     )
-    recorder.on_turn = unkept.note_turn
-    recorder.on_index = unkept.note_index
-    recorder.text_of = text_of
+    recorder.listeners.on_turn = unkept.note_turn
+    recorder.listeners.on_index = unkept.note_index
     recorder.start()
     files.on_saved = lambda editor, path, text: recorder.note_save(path, person_of(editor), text)
     files.on_left_unsaved = lambda editor, path: recorder.note_unsaved_text(path, person_of(editor))
@@ -103,13 +104,13 @@ def record_folders(recorder: "Recorder", service: "FileOps", client: str) -> Non
 
 
 class _Documents:
-    """See recorder.OpenDocuments."""
+    """See change_facts.OpenDocuments."""
 
     def __init__(self, files: "OverlayFileSystem", person_of: "Callable[[str], ByPerson]") -> None:
         self._files, self._person_of = files, person_of
 
     def documents_at(self, path: str) -> "list[TypedDocument]":
-        from fileops.record.recorder import TypedDocument
+        from fileops.record.change_facts import TypedDocument
 
         return [
             TypedDocument(

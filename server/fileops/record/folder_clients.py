@@ -22,7 +22,7 @@ class FolderClients:
     """
 
     def __init__(self, max_folders: int, kept_s: float) -> None:
-        self._max_folders, self._kept_s = max_folders, kept_s
+        self.max_folders, self._kept_s = max_folders, kept_s
         self._lock = threading.Lock()  # guards the rest
         self._clients: dict[str, set[str]] = {}
         self._left_at: dict[str, float] = {}  # monotonic
@@ -43,7 +43,7 @@ class FolderClients:
     def join(self, root: str, client: str) -> Joined:
         """Add a client of a folder. Beyond the limit it is refused, and admitted once another folder is left."""
         with self._lock:
-            if root not in self._clients and len(self._clients) >= self._max_folders:
+            if root not in self._clients and len(self._clients) >= self.max_folders:
                 is_first = root not in self._refused
                 self._refused.setdefault(root, set()).add(client)
                 return "refused" if is_first else "refused_again"
@@ -58,7 +58,7 @@ class FolderClients:
             if nested in known:
                 return "known"
             is_known = nested in self._clients
-            if len(known) >= MAX_NESTED or (not is_known and len(self._clients) >= self._max_folders):
+            if len(known) >= MAX_NESTED or (not is_known and len(self._clients) >= self.max_folders):
                 return "refused"
             known.add(nested)
             self._clients.setdefault(nested, set()).update(self._clients.get(root, ()))
@@ -84,7 +84,7 @@ class FolderClients:
             for root in ended:
                 del self._left_at[root], self._clients[root]
                 self._nested.pop(root, None)
-            n_free = max(self._max_folders - len(self._clients), 0)
+            n_free = max(self.max_folders - len(self._clients), 0)
             admitted = tuple(self._refused)[:n_free]
             for root in admitted:
                 for client in self._refused.pop(root):

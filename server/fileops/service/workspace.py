@@ -88,11 +88,11 @@ class Workspace:
         self.losses = losses or Losses()
         self.announced = AnnouncedWrites(history.keep, self.losses)  # writes that hosts' own tools are about to make
         if recorder is not None:
-            recorder.announced = self.announced
-            recorder.on_overwritten = self._note_overwritten
-            recorder.on_found = freshness.known_changes.note_found
+            recorder.expected.announced = self.announced
+            recorder.listeners.on_overwritten = self._note_overwritten
+            recorder.listeners.on_found = freshness.known_changes.note_found
         if recorder is not None and diagnosis is not None:
-            recorder.on_observed = diagnosis.note_observed
+            recorder.listeners.on_observed = diagnosis.note_observed
         self.agent_lines = AgentLines(fs=fs, history=history)
         self.syntax = SyntaxChecker()
         # For all sessions, by full name:

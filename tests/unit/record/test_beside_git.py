@@ -10,7 +10,7 @@ import pytest
 from fileops.fs.local.filesystem import LocalFileSystem
 from fileops.model.record import ByPerson, LogQuery
 from fileops.platform.steady_clock import steady_time
-from fileops.record.recorder import TypedDocument
+from fileops.record.change_facts import TypedDocument
 from fileops.service.rewind.blame import blame
 from support.abilities import needs_inotify
 from support.patience import wait_until

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from fileops.model.record import LogQuery
-from fileops.record import recorder
+from fileops.record import folder_upkeep
 from support.abilities import needs_inotify
 from support.patience import wait_until
 from support.recorded_folder import RecordedFolder, author_of, recorded_folder
@@ -62,7 +62,7 @@ async def test_record_is_whole_only_when_changes_whose_events_were_lost_are_foun
     it: RecordedFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An undo waits for that, however long the comparison of all files takes: else it would leave the rest unsaid."""
-    monkeypatch.setattr(recorder, "_COMPARED_WITHIN_S", 0.0)
+    monkeypatch.setattr(folder_upkeep, "_COMPARED_WITHIN_S", 0.0)
     assert it.stream is not None
     it.stream.is_late = True
     for name in range(N_FILES):

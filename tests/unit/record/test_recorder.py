@@ -13,8 +13,9 @@ from fileops.fs.local.filesystem import LocalFileSystem
 from fileops.model.files import CommitReport, Committed, FolderEvent, Snapshot
 from fileops.model.record import Known, LogQuery
 from fileops.model.settings import Limits
+from fileops.record.change_facts import TypedDocument
 from fileops.record.command_windows import CommandWindows
-from fileops.record.recorder import Recorder, TypedDocument
+from fileops.record.recorder import Recorder
 from fileops.record.store import RecordStore
 from fileops.record.turns import TurnRegistry
 from fileops.service.restoration import plan_restoration

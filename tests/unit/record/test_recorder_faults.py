@@ -9,8 +9,9 @@ import pytest
 
 from fileops.model.record import Entry, LogQuery
 from fileops.ports import EventStream
+from fileops.record.change_facts import TypedDocument
 from fileops.record.command_windows import CommandWindows
-from fileops.record.recorder import Recorder, TypedDocument
+from fileops.record.recorder import Recorder
 from fileops.record.store import RecordStore
 from fileops.record.turns import TurnRegistry
 from fileops.watch.factory import FolderStreams

@@ -21,8 +21,8 @@ from fileops.model.record import ByPerson, LogQuery
 from fileops.model.sessions import SessionName
 from fileops.platform.steady_clock import steady_time
 from fileops.record.attribution import SETTLE_S
+from fileops.record.change_facts import TypedDocument
 from fileops.record.content import Unreadable, read_file
-from fileops.record.recorder import TypedDocument
 from fileops.record.store import TABLE_KEYS, RecordStore
 from support.abilities import needs_inotify
 from support.clock import Clock

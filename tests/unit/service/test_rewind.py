@@ -207,7 +207,7 @@ async def test_rewind_is_refused_while_the_record_still_reads_what_was_written(*
     try:
         recording.bench.disk.put(A, OLD)
         recording.write(A, _changed(OLD, b"two", b"2"), AGENT)
-        recording.recorder.on_turn = wait
+        recording.recorder.listeners.on_turn = wait
         recording.turns.begin(SessionName("agent"), "Agent")
         await asyncio.to_thread(busy.wait)
         result = await recording.rewind("session_id", "agent", dry_run=dry_run)
