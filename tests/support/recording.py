@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 
+from fileops.core.diff.entry_diffs import count_lines
 from fileops.model.changes import is_executable
 from fileops.model.digest import content_digest
 from fileops.model.record import By, ByCommand, ByPerson, BySession, Contents, Entry, FileVersion, LogQuery, is_by_agent
@@ -10,7 +11,6 @@ from fileops.model.rewind import RewindRequest, RewindResult, RewindTarget, Targ
 from fileops.model.sessions import SessionName
 from fileops.record.change_facts import TypedDocument
 from fileops.record.command_windows import CommandWindows
-from fileops.record.diffs import count_lines
 from fileops.record.recorder import WRITTEN_WITHIN_S, Recorder
 from fileops.record.store import RecordStore
 from fileops.record.turns import TurnRegistry

@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     from fileops.model.files import Stamp
     from fileops.model.sessions import SessionName
     from fileops.model.settings import EncodingRule, FreshnessRule, MappedFolder
-    from fileops.ports import EventSink, FileSystem, RuleFiles
-    from fileops.record.content import TextOf
+    from fileops.ports import EventSink, FileSystem, RuleFiles, TextOf
     from fileops.record.history import History
     from fileops.record.recorder import Recorder
     from fileops.telemetry.calls import Sink

@@ -13,9 +13,8 @@ from fileops.model.sessions import has_host_id
 if TYPE_CHECKING:
     from fileops.fs.overlay.filesystem import OverlayFileSystem
     from fileops.model.record import ByPerson, Entry
-    from fileops.ports import EventStream, FileSystem
+    from fileops.ports import EventStream, FileSystem, TextOf
     from fileops.record.change_facts import TypedDocument
-    from fileops.record.content import TextOf
     from fileops.record.recorder import Recorder
     from fileops.record.store import RecordStore
     from fileops.service.fileops import FileOps

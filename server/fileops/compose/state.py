@@ -37,8 +37,7 @@ if TYPE_CHECKING:
     from fileops.compose.own_parts import OwnParts
     from fileops.fs.remote.router import RouterFileSystem
     from fileops.model.settings import Ask, FreshnessRule, Settings
-    from fileops.ports import EventSink, FileSystem
-    from fileops.record.content import TextOf
+    from fileops.ports import EventSink, FileSystem, TextOf
     from fileops.record.recorder import Recorder
     from fileops.service.hub.modes import SessionModes
     from fileops.service.workspace import Workspace

@@ -52,3 +52,11 @@ class OutOfTime(Exception):
 
 class NotTheCells(Exception):
     """The text for a notebook has lines above cells that are not those of the notebook. The message says which."""
+
+
+class UnknownId(Exception):
+    """No entry, command, turn or rewind has this id. n_found: how many ids begin with it, if more than one does."""
+
+    def __init__(self, wanted: str, n_found: int = 0) -> None:
+        super().__init__(wanted)
+        self.wanted, self.n_found = wanted, n_found

@@ -118,22 +118,18 @@ class FileVersion(Struct, frozen=True, gc=False):
 #
 # 1. Any number of programs write to the files, and any number of daemons record them in one database. No writer waits:
 #    an edit through a daemon is a compare-and-swap, and everything else is seen only after it was made.
-# 2. A watch event or the end of an edit names a file. One thread of each daemon reads it, and compares it with what it
-#    knew. What happened between two readings is one change.
-# 3. Each change is one transaction: the entry, its contents, and what it undoes. The order of the rows is the order of
-#    the contents. An edit may come in before what another daemon has seen of it and of what followed.
+# 2. A watch event, a comparison of stamps or the end of an edit names a file (`found`). One thread of each daemon reads
+#    it, and compares it with what it knew. What happened between two readings is one change.
+# 3. A change is written in one transaction: the entry, its contents, and what it undoes. The order of the rows is the
+#    order of the contents. An edit may come in before what another daemon has seen of it and of what followed.
 # 4. If two daemons see one change, the second one finds its content in the newest entry, and only adds what it knows of
 #    the author.
-# 5. The author may become known later: a save is reported, or a command ends. Until then the entry is not
+# 5. The author (`by`) may become known later: a save is reported, or a command ends. Until then the entry is not
 #    `settled`. Of one writer, entries a moment apart become one, and what was made and taken back at once is no entry.
 # 6. After a kill, the next daemon compares the files with the newest contents, and adds what it missed as "away".
-# The life of an entry. The recorder learns of a change by a watch event or by comparing stamps (`found`), and reads the
-# content. The author (`by`) is decided by what is there as evidence: a commit of the daemon, a save of an editor, or a
-# command that ran at that time. While a better one may still arrive, because an editor has the file open, the entry is
-# not `settled`, and its author may change. An agent's entry begins as not `kept`. A person keeps it, which can be taken
-# back, or undoes it: the undo is an entry of its own, which names this one in `undoes` and is this one's `undone_by`.
-# To redo is to undo that entry, which puts this one in force again. Otherwise an entry never changes, and the oldest
-# ones are removed when the record has reached its limits.
+# 7. A person keeps an agent's entry, which can be taken back, or undoes it: the undo names this entry in `undoes`, and
+#    is this one's `undone_by`. To redo is to undo the undo, which puts this entry in force again.
+# 8. Otherwise an entry never changes. The oldest ones are removed when the record has reached its limits.
 class Entry(Struct, frozen=True, kw_only=True):
     """One change of one file. A file that does not exist has no version (None).
 

@@ -11,16 +11,18 @@ from fileops.ports.files import (
     RuleFiles,
     SetHooks,
 )
-from fileops.ports.history import EditRecorder
+from fileops.ports.history import ChangeRecorder, Decisions, EditRecorder, RecordedChanges, TextOf
 from fileops.ports.system import Clock, Executor, ExecutorChoice, ImageDetector, RunningProcess
 
 __all__ = [
     "Approver",
+    "ChangeRecorder",
     "Clock",
     "CommandApprover",
     "CommitHooks",
     "ContentStream",
     "Corrector",
+    "Decisions",
     "DirectoryWatch",
     "DocumentSink",
     "EditRecorder",
@@ -32,7 +34,9 @@ __all__ = [
     "FileSystem",
     "Hooks",
     "ImageDetector",
+    "RecordedChanges",
     "RuleFiles",
     "RunningProcess",
     "SetHooks",
+    "TextOf",
 ]

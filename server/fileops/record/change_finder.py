@@ -11,13 +11,14 @@ from msgspec.structs import replace
 from fileops.core.diff.contents import may_be_one_file
 from fileops.model.digest import content_digest
 from fileops.model.record import ByPerson, Known
+from fileops.ports import TextOf
 from fileops.record.change_facts import ChangeFacts
-from fileops.record.content import ReadFile, TextOf, Unreadable, read_file
+from fileops.record.content import ReadFile, Unreadable, read_file
 from fileops.record.entries import Observed
 from fileops.record.event_reader import EventReader
 from fileops.record.expected_writes import ExpectedWrites
 from fileops.record.folder import FolderRecording
-from fileops.record.known import has_stamp, inode_at, is_unchanged, known_of
+from fileops.record.known_files import has_stamp, inode_at, is_unchanged, known_of
 from fileops.record.listeners import RecordListeners
 from fileops.record.own_writes import OwnWrites
 from fileops.record.recorded_folders import RecordedFolders

@@ -4,16 +4,15 @@ import errno
 import os
 import re
 import stat
-from collections.abc import Callable
 
 from msgspec import Struct
 
 from fileops.core import text
 from fileops.core.approval import is_protected_in
 from fileops.model.record import ContentKind
+from fileops.ports import TextOf
 
 MAX_BYTES = 2 << 20
-TextOf = Callable[[str, bytes], bytes]  # returns UTF-8 text, given canonical path and bytes
 # In addition to the protected paths: files whose names suggest secrets (R-RECP-2).
 _SECRETS = re.compile(r"(?:.*\.(?:pem|key)|id_.*|\.netrc|\.npmrc|\.pypirc|credentials.*)", re.IGNORECASE | re.DOTALL)
 

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from fileops.core import text
 from fileops.core.diff.contents import may_be_one_file
+from fileops.core.diff.entry_diffs import count_lines
 from fileops.model.commits import Commit
 from fileops.model.record import (
     OUTSIDE,
@@ -40,7 +41,6 @@ from fileops.model.record import (
 )
 from fileops.record.attribution import FORMATTER_S, SETTLE_S, Author, Observation, Save, attribute, to_shown
 from fileops.record.command_windows import CommandWindows
-from fileops.record.diffs import count_lines
 from fileops.record.other_daemons import Relation, join_authors, put_own, relation
 from fileops.record.store import RecordStore
 from fileops.record.turns import TurnRegistry

@@ -7,7 +7,7 @@ import threading
 from collections import Counter
 
 from fileops.model.commits import IntendedWrite
-from fileops.record.announced import AnnouncedWrites
+from fileops.record.announced_writes import AnnouncedWrites
 from fileops.record.write_ahead import WriteAhead
 
 

@@ -23,11 +23,11 @@ from msgspec.structs import replace
 from fileops.core.roots import folder_of
 from fileops.model.internal_errors import WatchError
 from fileops.model.record import ContentKind, Found, Known
-from fileops.ports import EventStream
+from fileops.ports import EventStream, TextOf
 from fileops.record import git, git_process
-from fileops.record.content import ReadFile, TextOf, Unreadable, is_secret, list_folder, read_file, to_stored_ns
-from fileops.record.ignored import IgnoreRules
-from fileops.record.known import is_same
+from fileops.record.content import ReadFile, Unreadable, is_secret, list_folder, read_file, to_stored_ns
+from fileops.record.ignore_rules import IgnoreRules
+from fileops.record.known_files import is_same
 
 MAX_COPIED_FILES = 20_000
 MAX_COPIED_BYTES = 256 << 20

@@ -13,22 +13,23 @@ from functools import partial
 
 from fileops.model.digest import content_digest
 from fileops.model.record import CommandRecord, Known, RecordedFolder
+from fileops.ports import TextOf
 from fileops.record import git
 from fileops.record.change_finder import ChangeFinder
 from fileops.record.command_windows import covers
-from fileops.record.content import ReadFile, TextOf
+from fileops.record.content import ReadFile
 from fileops.record.entries import EntryWriter
 from fileops.record.event_reader import EventReader
 from fileops.record.expected_writes import ExpectedWrites
 from fileops.record.folder import Edge, FolderRecording, GitFacts, ask_git, in_steps
 from fileops.record.folder_clients import FolderClients
 from fileops.record.git_process import GitFailed
-from fileops.record.known import known_of
+from fileops.record.known_files import known_of
 from fileops.record.listeners import RecordListeners
 from fileops.record.mailbox import Mailbox
 from fileops.record.own_writes import OwnWrites
 from fileops.record.recorded_folders import RecordedFolders
-from fileops.record.staging import StagingWatch
+from fileops.record.staging_watch import StagingWatch
 from fileops.record.store import MAX_AGE_S, RecordStore
 from fileops.record.write_queue import WriteQueue
 

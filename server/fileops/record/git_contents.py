@@ -5,11 +5,12 @@ from collections.abc import Callable, Iterable, Sequence
 from msgspec.structs import replace
 
 from fileops.model.digest import content_digest
-from fileops.record.content import TextOf, kind_of_content
+from fileops.ports import TextOf
+from fileops.record.content import kind_of_content
 from fileops.record.entries import Observed
 from fileops.record.folder import FolderRecording
 from fileops.record.git import Repository
-from fileops.record.known import is_unchanged
+from fileops.record.known_files import is_unchanged
 
 Changed = tuple[FolderRecording, Observed]
 ReadBlobs = Callable[[str, Repository, dict[bytes, int]], dict[bytes, bytes]]

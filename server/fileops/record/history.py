@@ -15,25 +15,24 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import islice
 from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec.structs import replace
 
+from fileops.core.merge.stored_contents import StoredContents
+from fileops.core.merge.texts import ContentOf
 from fileops.model.commits import Commit
 from fileops.model.history import AppliedEdit
 from fileops.model.record import Entry, KeptEdit
 from fileops.model.sessions import SessionName
-from fileops.record.own_edits import MAX_BYTES, MAX_CONTENT_BYTES, ContentOf, OwnEdits, to_applied_edit
+from fileops.record.own_edits import MAX_BYTES, MAX_CONTENT_BYTES, OwnEdits, to_applied_edit
 
 if TYPE_CHECKING:
     from fileops.record.recorder import Recorder
     from fileops.record.store import RecordStore
 
 log = logging.getLogger(__name__)
-
-MAX_STORED_BYTES = 8 << 20  # of one file, kept to build other contents from them
 
 
 class History:
@@ -143,24 +142,6 @@ class Look:
             except (msgspec.DecodeError, ValueError) as error:
                 log.warning("an edit in the record is damaged, and not in the history: %s", error)
         return edit if edit is None or undone_by is None else replace(edit, undone_by=undone_by)
-
-
-class StoredContents:
-    """Looks up contents of a record by their digests, for one view of one file. Keeps the last ones, within a bound."""
-
-    def __init__(self, store: "RecordStore") -> None:
-        self._store = store
-        self._known: dict[bytes, bytes] = {}
-        self._n_bytes = 0  # of them
-
-    def __call__(self, digest: bytes) -> bytes | None:
-        if self._n_bytes > MAX_STORED_BYTES:
-            self._known.clear()
-            self._n_bytes = 0
-        n_known = len(self._known)
-        content = self._store.content(digest, self._known)
-        self._n_bytes += sum(map(len, islice(reversed(self._known.values()), len(self._known) - n_known)))
-        return content
 
 
 class _OwnRecord:

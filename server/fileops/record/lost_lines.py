@@ -14,34 +14,19 @@ from collections.abc import Callable
 from contextlib import suppress
 
 import msgspec
-from msgspec import Struct
 
 from fileops.core.notebook.cell_page import lines_with_names
 from fileops.core.notebook.cells import parse
 from fileops.core.text import decode_for_display
 from fileops.model.errors import NotebookInvalid
+from fileops.model.losses import LOSS_PREFIX, Loss
 from fileops.platform.private_files import NotPrivate, open_private, require_private_folder
 
 log = logging.getLogger(__name__)
 
 KEPT_S = 86400.0
 MAX_LOSSES = 200
-PREFIX = "l-"
-_ID = re.compile(rf"{PREFIX}[0-9a-f]{{12}}")
-
-
-class Loss(Struct, frozen=True, kw_only=True):
-    """Lines of others that `written` does not have.
-
-    merged: the write with these lines; None if they conflict. at: seconds since the epoch.
-    """
-
-    loss_id: str
-    path: str
-    lines: tuple[str, ...]
-    merged: bytes | None
-    written: bytes
-    at: float
+_ID = re.compile(rf"{LOSS_PREFIX}[0-9a-f]{{12}}")
 
 
 def default_folder() -> str:
@@ -66,7 +51,7 @@ class Losses:
         lines = tuple(shown for line, shown in fresh.items() if line not in old and line not in new)
         if not lines:
             return None
-        loss_id = f"{PREFIX}{uuid.uuid4().hex[:12]}"
+        loss_id = f"{LOSS_PREFIX}{uuid.uuid4().hex[:12]}"
         loss = Loss(loss_id=loss_id, path=path, lines=lines, merged=merged, written=written, at=self._now())
         with self._lock:
             kept = [old for old in self._losses.values() if not self._is_old(old.at)]

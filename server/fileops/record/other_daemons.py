@@ -20,6 +20,7 @@ from typing import Literal
 
 from msgspec.structs import replace
 
+from fileops.core.diff.entry_diffs import count_lines
 from fileops.model.record import (
     By,
     ByOutside,
@@ -31,7 +32,6 @@ from fileops.model.record import (
     LogQuery,
     unsure,
 )
-from fileops.record.diffs import count_lines
 from fileops.record.store import RecordStore
 
 SAME_CHANGE_S = 5.0  # between the reads of two daemons; one may be delayed

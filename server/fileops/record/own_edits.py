@@ -9,11 +9,11 @@ in between. Thread-safe.
 import threading
 import zlib
 from collections import Counter, OrderedDict
-from collections.abc import Callable
 from itertools import takewhile
 
 from fileops.core import splices as splicing
 from fileops.core.diff.contents import splices_between
+from fileops.core.merge.texts import ContentOf
 from fileops.core.roots import is_inside
 from fileops.core.text import detect_format
 from fileops.model.commits import Commit
@@ -28,8 +28,6 @@ MAX_BYTES = 64 << 20
 MAX_CONTENT_BYTES = 8 << 20  # larger files: undo only from the content the edit left
 MAX_SUMMARY_CHARS = 80
 EDIT_BYTES = 900  # of an edit besides its texts
-
-ContentOf = Callable[[bytes], bytes | None]
 
 
 class OwnEdits:

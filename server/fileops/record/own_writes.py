@@ -4,11 +4,12 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
+from fileops.model.announcements import MAX_COMPARED_BYTES, Content
 from fileops.model.commits import Commit
 from fileops.model.digest import content_digest
 from fileops.model.record import BySession, KeptEdit, Known
 from fileops.platform.regular_files import NotReadable, read_regular
-from fileops.record.announced import MAX_BYTES, AnnouncedWrite, Content
+from fileops.record.announced_writes import AnnouncedWrite
 from fileops.record.change_facts import ChangeFacts
 from fileops.record.content import ReadFile, is_secret
 from fileops.record.entries import EntryWriter
@@ -17,7 +18,7 @@ from fileops.record.expected_writes import ExpectedWrites
 from fileops.record.folder import FolderRecording
 from fileops.record.fresh_edits import FreshEdits
 from fileops.record.git_contents import GitContents
-from fileops.record.known import inode_at, is_result, is_unchanged, known_of_snapshot, stamp_of
+from fileops.record.known_files import inode_at, is_result, is_unchanged, known_of_snapshot, stamp_of
 from fileops.record.recorded_folders import RecordedFolders
 from fileops.record.store import RecordStore
 from fileops.record.write_ahead import is_of_one
@@ -201,6 +202,6 @@ class OwnWrites:
 def _read_to_compare(path: str) -> bytes | None:
     """Read a file whose content is not kept; None if it cannot be compared."""
     try:
-        return read_regular(path, MAX_BYTES, follows_links=False)
+        return read_regular(path, MAX_COMPARED_BYTES, follows_links=False)
     except (OSError, NotReadable):
         return None

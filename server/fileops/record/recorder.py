@@ -18,12 +18,11 @@ from fileops.core.roots import is_inside
 from fileops.model.commits import Commit, IntendedWrite
 from fileops.model.record import ByPerson, CommandRecord, Entry, KeptEdit, KnownBy, RecordedFolder, TurnRecord
 from fileops.platform.steady_clock import steady_time
-from fileops.ports import EventStream
+from fileops.ports import EventStream, TextOf
 from fileops.record import git
 from fileops.record.attribution import Save
 from fileops.record.change_facts import OpenDocuments
 from fileops.record.command_windows import CommandWindows
-from fileops.record.content import TextOf
 from fileops.record.expected_writes import ExpectedWrites
 from fileops.record.folder import ask_git
 from fileops.record.folder_clients import FolderClients, WatchedFolders

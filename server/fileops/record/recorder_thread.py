@@ -21,12 +21,11 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from fileops.model.record import Entry
-from fileops.ports import EventStream
+from fileops.ports import EventStream, TextOf
 from fileops.record import git
 from fileops.record.change_facts import ChangeFacts, OpenDocuments
 from fileops.record.change_finder import ChangeFinder
 from fileops.record.command_windows import CommandWindows
-from fileops.record.content import TextOf
 from fileops.record.disk_thread import FolderDisks
 from fileops.record.entries import EntryWriter
 from fileops.record.event_reader import EventReader

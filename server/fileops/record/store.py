@@ -25,6 +25,7 @@ import msgspec
 from msgspec.structs import replace
 
 from fileops.model.digest import content_digest
+from fileops.model.internal_errors import UnknownId
 from fileops.model.record import (
     CommandRecord,
     Contents,
@@ -58,6 +59,7 @@ _STEP = 500  # entries or contents removed in one step of pruning
 _BUSY_MS = 100  # another daemon of this user writes for milliseconds
 _BUSY_PAUSE_S = 0.02
 _BUSY_S = 2.0  # how long a request waits for another program's lock
+MAX_ANSWER_BYTES = 4 << 20  # of one, packed; a longer one is computed each time
 MAX_EDITS_BYTES = 16 << 20  # of edits in one list: about 10,000
 _ENTRIES_AT_ONCE = 500  # rows asked for by their ids
 _NAMES = sys.getfilesystemencoding(), sys.getfilesystemencodeerrors()  # as os.fsdecode has them, for many rows
@@ -174,14 +176,6 @@ class RecordDamaged(sqlite3.DatabaseError):
 
 class NewerRecord(Exception):
     """The database was written by a newer version of the server."""
-
-
-class UnknownId(Exception):
-    """No entry, command, turn or rewind has this id. n_found: how many ids begin with it, if more than one does."""
-
-    def __init__(self, wanted: str, n_found: int = 0) -> None:
-        super().__init__(wanted)
-        self.wanted, self.n_found = wanted, n_found
 
 
 class RecordStore:
@@ -733,13 +727,20 @@ class RecordStore:
     def answer(self, path: str, key: bytes) -> bytes | None:
         """Return the answer that was put under this key; None if it is not there, or was replaced."""
         rows = self._rows("SELECT packed FROM answer WHERE path = ? AND key = ?", os.fsencode(path), key)
-        return rows[0][0] if rows else None
+        try:
+            return blobs.unpack(rows[0][0]) if rows else None
+        except blobs.DamagedBlob as damage:
+            log.debug("an answer is computed anew: %s", damage)
+            return None
 
-    def put_answer(self, path: str, kind: str, key: bytes, packed: bytes, *, oldest: float) -> None:
-        """Keep an answer in place of the last one of its kind, unless another program has locked the record.
+    def put_answer(self, path: str, kind: str, key: bytes, answer: bytes, *, oldest: float) -> None:
+        """Keep an answer in place of the last one of its kind, unless it is too long, or the record is locked.
 
         Args: key: digest of all that it was computed from. oldest: the time of the oldest entry of these.
         """
+        packed = blobs.pack(answer)
+        if len(packed) > MAX_ANSWER_BYTES:
+            return
         try:
             with self.transaction(waits=False):
                 self._db.execute(

@@ -6,6 +6,7 @@ from itertools import islice
 from msgspec import Struct
 
 from fileops.core import text
+from fileops.core.merge.texts import ContentOf
 from fileops.core.merge.undo import current_ranges
 from fileops.model.edits import ByteSpan
 from fileops.model.errors import FileOpsError
@@ -16,7 +17,6 @@ from fileops.model.results import AgentEditRange
 from fileops.model.sessions import SessionName
 from fileops.ports import FileSystem
 from fileops.record.history import History
-from fileops.record.own_edits import ContentOf
 
 MAX_LOCATED = 50  # edits of one file shown to an editor; the history has older ones
 

@@ -54,8 +54,8 @@ from fileops.telemetry.calls import Calls, exclude_wait, note_outcome
 from fileops.telemetry.stats import Statistics
 
 if TYPE_CHECKING:
+    from fileops.model.losses import Loss
     from fileops.model.record import ByPerson
-    from fileops.record.lost_lines import Loss
     from fileops.service.client.approval import Asking
     from fileops.service.hub.sessions import SessionRecord
     from fileops.service.policy import Policy

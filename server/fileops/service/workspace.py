@@ -15,8 +15,8 @@ from fileops.core.presentation.companion_texts import overwritten_for_person, ov
 from fileops.model.commits import Commit
 from fileops.model.record import BySession
 from fileops.model.sessions import SessionName
-from fileops.ports import Clock, FileSystem
-from fileops.record.announced import AnnouncedWrites
+from fileops.ports import ChangeRecorder, Clock, Decisions, FileSystem
+from fileops.record.announced_writes import AnnouncedWrites
 from fileops.record.history import History
 from fileops.record.lost_lines import Losses
 from fileops.service.activity import ActivityLog
@@ -36,7 +36,6 @@ from fileops.tracking.freshness import Freshness
 
 if TYPE_CHECKING:
     from fileops.record.recorder import Recorder
-    from fileops.record.store import RecordStore
     from fileops.service.plugins.registry import Plugins
 
 
@@ -75,7 +74,7 @@ class Workspace:
         self.deciding = threading.Lock()
         self.has_many_clients = has_many_clients
         self.workers = SharedWorkers(has_many_clients=has_many_clients)
-        self.recorder = recorder
+        self.recorder: ChangeRecorder | None = recorder
         self.diagnosis = diagnosis
         self.committer = Committer(
             fs=fs,
@@ -141,7 +140,7 @@ class Workspace:
         """Return the committer for one client. Args: see Committer."""
         return replace(self.committer, umask=umask, label_of=label_of)
 
-    async def record(self) -> "RecordStore | None":
+    async def record(self) -> Decisions | None:
         """The record of a shared daemon, opened by its own thread; None if nothing is recorded."""
         return None if self.recorder is None else await self.recorder.wait_until_open()
 

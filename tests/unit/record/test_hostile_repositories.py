@@ -17,7 +17,7 @@ import pytest
 from fileops.platform.programs import find_program
 from fileops.record import git, git_process
 from fileops.record.folder import Edge, FolderRecording, ask_git
-from fileops.record.ignored import IgnoreRules
+from fileops.record.ignore_rules import IgnoreRules
 
 GIT = ("git", "-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false")
 OLD_S = 1_700_000_000

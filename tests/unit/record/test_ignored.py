@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from fileops.record import git
-from fileops.record.ignored import IgnoreRules
+from fileops.record.ignore_rules import IgnoreRules
 
 N_GAMES = 12
 NAMES = ("a", "b", "c.x", "d.log", "E", "a b", "#h", "!i", "build")

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from fileops.record.lost_lines import KEPT_S, MAX_LOSSES, Loss, Losses
+from fileops.model.losses import Loss
+from fileops.record.lost_lines import KEPT_S, MAX_LOSSES, Losses
 
 
 def noted(losses: Losses, path: str = "/p/a") -> Loss:

@@ -17,6 +17,7 @@ import pytest
 from msgspec.structs import replace
 
 from fileops.model.digest import content_digest
+from fileops.model.internal_errors import UnknownId
 from fileops.model.record import (
     OUTSIDE,
     By,
@@ -35,7 +36,7 @@ from fileops.model.record import (
 )
 from fileops.model.sessions import SessionName
 from fileops.record import blobs
-from fileops.record.store import FILE_NAME, TABLE_KEYS, NewerRecord, RecordStore, UnknownId, asides, put_aside
+from fileops.record.store import FILE_NAME, TABLE_KEYS, NewerRecord, RecordStore, asides, put_aside
 
 AGENT = BySession(session_id=SessionName("claude-code:1"), label="claude-code")
 SED = ByCommand(session_id=SessionName("codex:2"), command_id="c-1", label="codex · sed")

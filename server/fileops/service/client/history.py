@@ -18,6 +18,7 @@ from fileops.concurrency.cancellation import CancelToken
 from fileops.concurrency.workers import SharedWorkers
 from fileops.core import text
 from fileops.core.decision import always_of
+from fileops.core.diff.entry_diffs import diff_of
 from fileops.core.notebook.cell_changes import compare
 from fileops.core.notebook.cells import is_notebook_path
 from fileops.core.presentation.failures import failure_text
@@ -42,8 +43,7 @@ from fileops.model.rewind import (
 from fileops.model.sessions import NO_SESSION, SessionName
 from fileops.model.settings import Settings
 from fileops.model.statistics import StatsResult
-from fileops.ports import FileSystem
-from fileops.record.diffs import diff_of
+from fileops.ports import ChangeRecorder, FileSystem, RecordedChanges
 from fileops.record.history import Look
 from fileops.service.carry_out import Pending
 from fileops.service.client.adapters import ClientAdapters
@@ -56,8 +56,6 @@ from fileops.telemetry.stats import Statistics
 from fileops.tracking.reports import IsHidden
 
 if TYPE_CHECKING:
-    from fileops.record.recorder import Recorder
-    from fileops.record.store import RecordStore
     from fileops.service.rewind.committed import CommittedFiles
     from fileops.service.rewind.operation import RewindOperation
     from fileops.service.rewind.unkept import PlacesCache, UnkeptPlaces
@@ -557,7 +555,7 @@ class ClientHistory:
             committed=self._open_committed_files(),
         )
 
-    def _may_rewind(self, store: "RecordStore", entry: Entry) -> bool:
+    def _may_rewind(self, store: RecordedChanges, entry: Entry) -> bool:
         session_id = session_of(entry.by)
         if not self.is_agent or session_id is None:
             return not self.is_agent
@@ -570,7 +568,7 @@ class ClientHistory:
         return self._client.person
 
     @property
-    def _recorder(self) -> "Recorder":
+    def _recorder(self) -> ChangeRecorder:
         """Raises: RecordRefused."""
         if self._workspace.recorder is None:
             raise RecordRefused("Nothing is recorded here: a private daemon, or record is off.")

@@ -2,18 +2,16 @@
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from msgspec import Struct
 
 from fileops.model.record import CommandRecord, CountedTurn, LogQuery
 from fileops.model.review import SessionInfo
 from fileops.model.sessions import SessionName
+from fileops.ports import Decisions
 from fileops.service.hub.names import SessionNames
 from fileops.service.session_work import SessionWork, WorkingSession
-
-if TYPE_CHECKING:
-    from fileops.record.store import RecordStore
 
 T = TypeVar("T")
 
@@ -39,7 +37,7 @@ class ClientWork:
         names: SessionNames,
         info_of: Callable[[SessionName], SessionInfo],
         folders: Callable[[], Awaitable[tuple[str, ...]]],
-        store: Callable[[], Awaitable["RecordStore | None"]],
+        store: Callable[[], Awaitable[Decisions | None]],
         run_on_disk: "RunOnDisk",
         *,
         is_agent: bool,

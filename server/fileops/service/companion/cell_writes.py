@@ -7,7 +7,7 @@ import json
 import re
 from typing import Any, cast
 
-from fileops.record.announced import Content
+from fileops.model.announcements import Content
 from fileops.service.companion.report import NotebookCall
 
 _PLACE = re.compile(r"cell-([0-9]+)")

@@ -1,7 +1,7 @@
 """Guards and records what a host's own tools read and write, as its hooks report it: docs/protocol/companion.md.
 
 One instance for each session. Belongs to the event loop; worker threads read the disk. No lock is held between a hook
-before a write and the hook after it: the write is recognised by its content (record/announced.py).
+before a write and the hook after it: the write is recognised by its content (record/announced_writes.py).
 """
 
 import asyncio
@@ -23,7 +23,7 @@ from fileops.model.files import CommitReport, Committed, ReadProof, Snapshot
 from fileops.model.record import BySession
 from fileops.model.requests import EditRequest
 from fileops.model.sessions import SessionName
-from fileops.record.announced import AnnouncedWrite
+from fileops.record.announced_writes import AnnouncedWrite
 from fileops.service.commit import did_edit
 from fileops.service.companion.answers import NOTHING, Answer, fit_into_answer, join, refusal
 from fileops.service.companion.edits import Checked, EditGuard

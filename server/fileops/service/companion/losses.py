@@ -18,12 +18,12 @@ from fileops.model.edits import Plan, Relevance
 from fileops.model.errors import FileOpsError, UndoConflict
 from fileops.model.events import DidEdit
 from fileops.model.files import Base, Snapshot
+from fileops.model.losses import LOSS_PREFIX, Loss
 from fileops.model.record import ByPerson
 from fileops.model.requests import EditRequest
 from fileops.model.results import UndoFileOutcome, UndoResult
 from fileops.model.sessions import SessionName
 from fileops.model.settings import Limits
-from fileops.record.lost_lines import PREFIX, Loss
 from fileops.service.commit import PlannedCommit, did_edit
 from fileops.service.edit import EditOperation
 from fileops.service.policy import Policy
@@ -36,7 +36,7 @@ _NEEDS_PERSON = "a person decides about edits of this file: ask them to bring th
 
 def is_loss(edit_id: str) -> bool:
     """Return whether an id names lost lines. Undo takes such an id as it takes that of an edit."""
-    return edit_id.startswith(PREFIX)
+    return edit_id.startswith(LOSS_PREFIX)
 
 
 async def restore_lines(

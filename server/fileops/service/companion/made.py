@@ -13,9 +13,9 @@ from fileops.core import splices as splicing
 from fileops.core.diff.contents import splices_between
 from fileops.core.merge import relevance
 from fileops.core.text import detect_format, to_lf
+from fileops.model.announcements import Content
 from fileops.model.edits import Relevance
 from fileops.model.files import Base
-from fileops.record.announced import Content
 from fileops.service.companion.files import text_of
 from fileops.service.companion.report import EditCall, NotebookCall, WriteCall
 

@@ -11,12 +11,12 @@ from fileops.core import splices as splicing
 from fileops.core.diff.contents import splices_between
 from fileops.core.merge import relevance
 from fileops.core.text import detect_format
+from fileops.model.announcements import MAX_COMPARED_BYTES, Announced, Content
 from fileops.model.edits import Relevance
 from fileops.model.errors import FileOpsError
 from fileops.model.files import Base, Snapshot
 from fileops.model.requests import EditRequest
 from fileops.model.sessions import SessionName
-from fileops.record.announced import MAX_BYTES, Announced, Content
 from fileops.service.companion.cell_writes import is_made_by
 from fileops.service.companion.report import CellWrite, HostEdit, Removal
 from fileops.service.edit import EditOperation
@@ -42,7 +42,7 @@ class Announcer(Struct, frozen=True):
 
         Args: read: reads a file without unsaved text.
         """
-        if len(saved.data) > MAX_BYTES:
+        if len(saved.data) > MAX_COMPARED_BYTES:
             return []
 
         def announce(

@@ -22,12 +22,10 @@ from fileops.core.text import detect_format
 from fileops.model.digest import content_digest
 from fileops.model.edits import Splice
 from fileops.model.rewind import FileStep
-from fileops.record.blobs import DamagedBlob, pack, unpack
-from fileops.record.store import RecordStore
+from fileops.ports import RecordedChanges
 
 log = logging.getLogger(__name__)
 
-MAX_ANSWER_BYTES = 4 << 20  # a longer one is computed each time
 T = TypeVar("T")
 AnswerKind = Literal["places", "rewind of places", "rewind", "blame"]
 
@@ -40,28 +38,28 @@ def key_of(*asked: object) -> bytes | None:
         return None
 
 
-def find_answer(store: RecordStore, path: str, key: bytes | None, of_type: type[T]) -> T | None:
+def find_answer(store: RecordedChanges, path: str, key: bytes | None, of_type: type[T]) -> T | None:
     """Return the answer that was kept under this key; None if there is none."""
-    packed = None if key is None else store.answer(path, key)
-    if packed is None:
+    kept = None if key is None else store.answer(path, key)
+    if kept is None:
         return None
     try:
-        return msgspec.msgpack.decode(unpack(packed), type=of_type)
-    except (DamagedBlob, msgspec.DecodeError) as damage:
+        return msgspec.msgpack.decode(kept, type=of_type)
+    except msgspec.DecodeError as damage:
         log.debug("an answer is computed anew: %s", damage)
         return None
 
 
 def keep_answer(
-    store: RecordStore, path: str, kind: AnswerKind, key: bytes | None, answer: object, *, oldest: float
+    store: RecordedChanges, path: str, kind: AnswerKind, key: bytes | None, answer: object, *, oldest: float
 ) -> None:
     """Args: oldest: the time of the oldest entry whose text it has."""
     try:
-        packed = b"" if key is None else pack(msgspec.msgpack.encode(answer))
+        encoded = b"" if key is None else msgspec.msgpack.encode(answer)
     except UnicodeEncodeError:  # as in key_of, or text that is not UTF-8
         return
-    if key is not None and len(packed) <= MAX_ANSWER_BYTES:
-        store.put_answer(path, kind, key, packed, oldest=oldest)
+    if key is not None:
+        store.put_answer(path, kind, key, encoded, oldest=oldest)
 
 
 class KnownContents:
@@ -103,7 +101,7 @@ class _KeptRewind(Struct, frozen=True):
 
 
 def find_rewind(
-    store: RecordStore,
+    store: RecordedChanges,
     history: FileHistory,
     chosen: Collection[str],
     present: bytes | None,

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from fileops.core import text
 from fileops.core.merge.authorship import OwnedLines, owners_of_lines
+from fileops.core.merge.stored_contents import StoredContents
 from fileops.core.merge.texts import ContentOf
 from fileops.core.merge.undo import MAX_COMPARED_BYTES
 from fileops.core.notebook.cell_page import lines_of_cells
@@ -18,10 +19,8 @@ from fileops.model.errors import BinaryFile, FileMissing, TooLarge
 from fileops.model.internal_errors import PathMoved
 from fileops.model.record import Entry
 from fileops.model.rewind import BlamedLines
-from fileops.ports import FileSystem
+from fileops.ports import FileSystem, RecordedChanges
 from fileops.record import git
-from fileops.record.history import StoredContents
-from fileops.record.store import RecordStore
 from fileops.service.rewind.answers import KnownContents, find_answer, keep_answer, key_of
 from fileops.service.rewind.files import are_all_kept, find_carried, find_undone, steps_with_renames, tool_edits_of
 from fileops.service.rewind.lineage import Lineages, follows_all
@@ -29,7 +28,7 @@ from fileops.service.rewind.lineage import Lineages, follows_all
 MAX_MERGES = 64  # of one file, whose parents are read from git, the newest
 
 
-def blame(store: RecordStore, fs: FileSystem, file_path: str, *, by_cells: bool = False) -> list[BlamedLines]:
+def blame(store: RecordedChanges, fs: FileSystem, file_path: str, *, by_cells: bool = False) -> list[BlamedLines]:
     """Return who last changed each line of the current content, top to bottom. Raises: the failures of reading.
 
     by_cells: of a notebook that has cells, the lines are those of their sources.

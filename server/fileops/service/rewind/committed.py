@@ -15,8 +15,8 @@ from fileops.model.digest import content_digest
 from fileops.model.files import Snapshot
 from fileops.model.record import Entry, Staged, is_by_agent
 from fileops.model.rewind import UnkeptChange
+from fileops.ports import TextOf
 from fileops.record import git
-from fileops.record.content import TextOf
 from fileops.record.git_process import GitFailed
 
 _MAX_FILES = 1000  # whose answers are cached

@@ -14,8 +14,8 @@ from fileops.model.files import Snapshot
 from fileops.model.history import AppliedEdit
 from fileops.model.record import By, Entry, FileVersion, is_by_agent
 from fileops.model.rewind import FileStep, LeftReason, RewindConflict
+from fileops.ports import RecordedChanges
 from fileops.record.history import Look
-from fileops.record.store import RecordStore
 from fileops.service.rewind.answers import FileHistory, find_rewind
 from fileops.service.rewind.lineage import Lineages, follows_all, follows_others
 
@@ -167,7 +167,7 @@ def may_have_text(entry: Entry) -> bool:
 
 
 def find_overwritten(
-    store: RecordStore, lineage: Sequence[Entry], chosen: Collection[str], snapshot: Snapshot
+    store: RecordedChanges, lineage: Sequence[Entry], chosen: Collection[str], snapshot: Snapshot
 ) -> Overwritten | None:
     """Return the text that the newest entries of a file replaced by a content that is not kept.
 
@@ -278,7 +278,7 @@ def steps_of(
 
 def steps_with_renames(
     history: Sequence[Entry],
-    store: RecordStore,
+    store: RecordedChanges,
     edits: Mapping[str, AppliedEdit] | None = None,
     *,
     all_undos: bool = False,

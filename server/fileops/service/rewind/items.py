@@ -1,24 +1,19 @@
 """Finds what an id of the record stands for: an entry, a command, a turn or a rewind."""
 
-from typing import TYPE_CHECKING
-
+from fileops.core.diff.entry_diffs import diff_of, diff_of_rename
 from fileops.model.errors import UnknownTarget
+from fileops.model.internal_errors import UnknownId
 from fileops.model.record import ByUnsure, Contents, CountedTurn, Entry, LogQuery, session_of
 from fileops.model.rewind import RecordItem
 from fileops.model.sessions import SessionName
-from fileops.record.diffs import diff_of, diff_of_rename
-
-if TYPE_CHECKING:
-    from fileops.record.store import RecordStore  # needs SQLite; clients without a record need not load it
+from fileops.ports import RecordedChanges
+from fileops.service.rewind.renames import edited_lines_in
 
 MAX_ENTRIES = 1000  # per item
 
 
-def item_of(store: "RecordStore", beginning: str) -> RecordItem:
+def item_of(store: RecordedChanges, beginning: str) -> RecordItem:
     """Return the item whose id has this prefix. Raises: UnknownTarget, unless there is exactly one."""
-    from fileops.record.store import UnknownId
-    from fileops.service.rewind.renames import edited_lines_in
-
     try:
         whole = store.whole_id(beginning)
     except UnknownId as fault:
@@ -60,7 +55,7 @@ def is_by(entry: Entry, session_id: SessionName | None) -> bool:
     return isinstance(entry.by, ByUnsure) and any(session_of(by) == session_id for by in entry.by.candidates)
 
 
-def _diff(store: "RecordStore", entries: list[Entry]) -> str:
+def _diff(store: RecordedChanges, entries: list[Entry]) -> str:
     """Return the diffs of the entries, oldest first. A rename of which both halves are among them has one diff."""
     departures = _departures(store, entries)
     gone = {departure.entry_id for departure in departures.values()}
@@ -68,7 +63,7 @@ def _diff(store: "RecordStore", entries: list[Entry]) -> str:
     return "".join(_diff_of(store, entry, departures.get(entry.entry_id)) for entry in shown)
 
 
-def _departures(store: "RecordStore", entries: list[Entry]) -> dict[str, Entry]:
+def _departures(store: RecordedChanges, entries: list[Entry]) -> dict[str, Entry]:
     """Return which of the entries removed the old names of renamed files, by the entries that made the new ones."""
     ids = {entry.entry_id for entry in entries}
     made = [entry for entry in entries if entry.kind == "create" and entry.moved_from is not None]
@@ -76,7 +71,7 @@ def _departures(store: "RecordStore", entries: list[Entry]) -> dict[str, Entry]:
     return {entry_id: half for entry_id, half in halves.items() if half is not None and half.entry_id in ids}
 
 
-def _diff_of(store: "RecordStore", entry: Entry, departure: Entry | None) -> str:
+def _diff_of(store: RecordedChanges, entry: Entry, departure: Entry | None) -> str:
     contents = store.contents(entry)
     if departure is None:
         return diff_of(entry, contents)

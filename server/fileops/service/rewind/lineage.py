@@ -9,7 +9,7 @@ from functools import partial
 
 from fileops.model.history import AppliedEdit
 from fileops.model.record import Entry, LogQuery
-from fileops.record.store import RecordStore
+from fileops.ports import RecordedChanges
 
 MAX_RENAMES = 20  # followed per file
 
@@ -20,7 +20,7 @@ class Lineages:
     follows: whether a rename, given one of its halves, only changed the file's name.
     """
 
-    def __init__(self, store: RecordStore, follows: Callable[[Entry], bool]) -> None:
+    def __init__(self, store: RecordedChanges, follows: Callable[[Entry], bool]) -> None:
         self._store, self._follows = store, follows
         self._entries: dict[str, list[Entry]] = {}
         self._departures: dict[str, list[tuple[int, Entry]]] = {}

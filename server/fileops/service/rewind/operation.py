@@ -24,6 +24,7 @@ from fileops.concurrency.cancellation import CancelToken
 from fileops.core import text
 from fileops.core.decision import apply_decision
 from fileops.core.diff.contents import has_lines, may_be_one_file, splices_between
+from fileops.core.merge.texts import ContentOf
 from fileops.core.merge.undo import Undone
 from fileops.core.presentation.failures import failure_message, failure_text
 from fileops.core.presentation.outputs import with_permissions
@@ -56,10 +57,8 @@ from fileops.model.rewind import (
 )
 from fileops.model.sessions import NO_SESSION, SessionName
 from fileops.model.settings import Settings
-from fileops.ports import EventSink, FileSystem
+from fileops.ports import Decisions, EventSink, FileSystem
 from fileops.record.history import History, Look
-from fileops.record.own_edits import ContentOf
-from fileops.record.store import RecordStore
 from fileops.service.carry_out import CarryOut, Made, NotDone, Pending, Work
 from fileops.service.commit import Committer, PlannedCommit
 from fileops.service.policy import Policy, question_about
@@ -138,7 +137,7 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
     committer: Committer
     settings: Settings
     history: History
-    store: RecordStore
+    store: Decisions
     may_rewind: MayRewind
     settle: Callable[[], bool]
     deciding: threading.Lock

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
+from fileops.core.diff.entry_diffs import count_lines
 from fileops.model.record import EditedLines, Entry
-from fileops.record.diffs import count_lines
-from fileops.record.store import RecordStore
+from fileops.ports import RecordedChanges
 from fileops.service.rewind.files import is_usable
 
 
@@ -35,7 +35,7 @@ class Rename(Struct, frozen=True, kw_only=True):
         return is_same_file and self.departure.path == self.old_path != self.new_path
 
 
-def renames_of(store: RecordStore, groups: Mapping[str, Sequence[Entry]]) -> list[Rename]:
+def renames_of(store: RecordedChanges, groups: Mapping[str, Sequence[Entry]]) -> list[Rename]:
     """Return the renames with both halves among these entries, which are grouped by their file's current path."""
     arrivals = {
         (_other_name(store, entry), entry.path): (path, entry)
@@ -52,13 +52,13 @@ def renames_of(store: RecordStore, groups: Mapping[str, Sequence[Entry]]) -> lis
     return renames
 
 
-def edited_lines_in(store: RecordStore, entries: Iterable[Entry]) -> dict[str, EditedLines]:
+def edited_lines_in(store: RecordedChanges, entries: Iterable[Entry]) -> dict[str, EditedLines]:
     """Return how files were changed by their renames, by the entries that made the new names."""
     found = ((entry.entry_id, _edited_lines_of(store, entry)) for entry in entries)
     return {entry_id: edited for entry_id, edited in found if edited is not None}
 
 
-def _edited_lines_of(store: RecordStore, arrival: Entry) -> EditedLines | None:
+def _edited_lines_of(store: RecordedChanges, arrival: Entry) -> EditedLines | None:
     """Return None for other entries, or if a content is not known."""
     if arrival.kind != "create" or arrival.moved_from is None:
         return None
@@ -74,7 +74,7 @@ def _edited_lines_of(store: RecordStore, arrival: Entry) -> EditedLines | None:
     return EditedLines(added=added, removed=removed)
 
 
-def _other_name(store: RecordStore, entry: Entry) -> str | None:
+def _other_name(store: RecordedChanges, entry: Entry) -> str | None:
     """Return the other name of a rename that this entry is half of. Undoing a rename is also a rename."""
     name = entry.moved_to if entry.kind == "delete" else entry.moved_from
     undone = (store.entry(entry_id) for entry_id in entry.undoes)

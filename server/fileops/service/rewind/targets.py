@@ -9,7 +9,7 @@ from fileops.model.errors import UnknownTarget
 from fileops.model.record import By, ByCommand, ByUnsure, Entry, LogQuery, TurnRecord, session_of
 from fileops.model.rewind import RewindRequest, RewindTarget
 from fileops.model.sessions import SessionName
-from fileops.record.store import RecordStore
+from fileops.ports import RecordedChanges
 from fileops.service.rewind.lineage import Lineages, follows_others
 
 MAX_LOOKED_AT = 1000  # entries, for the sessions that an error names
@@ -18,7 +18,7 @@ MAX_NAMED = 5
 MayRewind = Callable[[Entry], bool]
 
 
-def entries_of(store: RecordStore, request: RewindRequest, may_rewind: MayRewind) -> list[Entry]:
+def entries_of(store: RecordedChanges, request: RewindRequest, may_rewind: MayRewind) -> list[Entry]:
     """Return the entries in force that the request names, newest first. Raises: UnknownTarget."""
     found = list(_find_entries(store, request.target))
     if request.includes_unsure:
@@ -51,7 +51,7 @@ def entries_of(store: RecordStore, request: RewindRequest, may_rewind: MayRewind
     return list(_with_whole_renames(store, recent, may_rewind))
 
 
-def _list_known_sessions(store: RecordStore, may_rewind: MayRewind) -> str:
+def _list_known_sessions(store: RecordedChanges, may_rewind: MayRewind) -> str:
     """Return a clause that names the sessions with recent entries; "" if there are none."""
     entries, _ = store.entries(LogQuery(limit=MAX_LOOKED_AT))
     names = dict.fromkeys(
@@ -63,7 +63,7 @@ def _list_known_sessions(store: RecordStore, may_rewind: MayRewind) -> str:
 
 
 def find_unsure(
-    store: RecordStore, request: RewindRequest, may_rewind: MayRewind, chosen: Collection[Entry]
+    store: RecordedChanges, request: RewindRequest, may_rewind: MayRewind, chosen: Collection[Entry]
 ) -> list[Entry]:
     """Return entries that may also be the target's, but are left because that is not certain, newest first."""
     if request.includes_unsure or next(unsure_entries(store, request.target), None) is None:
@@ -76,7 +76,7 @@ def find_unsure(
     return [entry for entry in found if entry.entry_id not in ids and isinstance(entry.by, ByUnsure)]
 
 
-def _with_whole_renames(store: RecordStore, chosen: Sequence[Entry], may_rewind: MayRewind) -> Iterator[Entry]:
+def _with_whole_renames(store: RecordedChanges, chosen: Sequence[Entry], may_rewind: MayRewind) -> Iterator[Entry]:
     """Yield these entries and the other halves of their renames: one half alone would duplicate or lose the text."""
     ids = {entry.entry_id for entry in chosen}
     for entry in chosen:
@@ -107,7 +107,7 @@ def _is_in(folders: Sequence[str], *paths: str) -> bool:
     return any(is_inside(folder, path) for folder in folders for path in paths)
 
 
-def _find_entries(store: RecordStore, target: RewindTarget) -> Iterator[Entry]:
+def _find_entries(store: RecordedChanges, target: RewindTarget) -> Iterator[Entry]:
     """Yield the target's entries, including undone ones, newest first."""
     (wanted, *_) = target.ids
     match target.kind:
@@ -133,12 +133,12 @@ def _find_entries(store: RecordStore, target: RewindTarget) -> Iterator[Entry]:
             raise AssertionError("changes are places of the present content, and no entries")
 
 
-def _entries(store: RecordStore, query: LogQuery) -> list[Entry]:
+def _entries(store: RecordedChanges, query: LogQuery) -> list[Entry]:
     entries, _ = store.entries(query)
     return entries
 
 
-def _turns(store: RecordStore, target: RewindTarget) -> list[TurnRecord]:
+def _turns(store: RecordedChanges, target: RewindTarget) -> list[TurnRecord]:
     """Return the turn; or it and all later ones, of its session or of all sessions, newest first."""
     turn = store.turn(target.ids[0])
     if turn is None:
@@ -154,7 +154,7 @@ def _turns(store: RecordStore, target: RewindTarget) -> list[TurnRecord]:
     return later[: ids.index(turn.turn_id) + 1]
 
 
-def unsure_entries(store: RecordStore, target: RewindTarget) -> Iterator[Entry]:
+def unsure_entries(store: RecordedChanges, target: RewindTarget) -> Iterator[Entry]:
     """Yield the entries with several possible authors, of which the target is one."""
     turns = {turn.turn_id: turn for turn in _turns(store, target)} if target.kind in _TURNS else {}
 

@@ -18,6 +18,7 @@ from msgspec import UNSET, Struct, UnsetType, field
 from msgspec.structs import replace
 
 from fileops.core import text
+from fileops.core.diff.entry_diffs import count_lines
 from fileops.core.merge.authorship import (
     ChangedPlace,
     find_formatted,
@@ -27,13 +28,14 @@ from fileops.core.merge.authorship import (
     without_places,
     without_returns,
 )
+from fileops.core.merge.stored_contents import StoredContents
 from fileops.core.notebook.cells import Notebook, is_notebook_path, parse
 from fileops.core.roots import is_inside
 from fileops.model.changes import is_executable
 from fileops.model.edits import LineRange, Splice
 from fileops.model.errors import FileOpsError, IsDirectory, NotebookInvalid, UnknownTarget
 from fileops.model.files import Snapshot
-from fileops.model.internal_errors import PathMoved
+from fileops.model.internal_errors import PathMoved, UnknownId
 from fileops.model.record import By, EditedLines, Entry, LogQuery, is_by_agent, session_of
 from fileops.model.rewind import (
     FileOperation,
@@ -51,10 +53,7 @@ from fileops.model.rewind import (
     UnkeptTurn,
 )
 from fileops.model.sessions import SessionName
-from fileops.ports import FileSystem
-from fileops.record.diffs import count_lines
-from fileops.record.history import StoredContents
-from fileops.record.store import RecordStore, UnknownId
+from fileops.ports import Decisions, FileSystem
 from fileops.service.rewind.answers import find_answer, find_rewind, keep_answer, key_of
 from fileops.service.rewind.committed import CommittedFiles, GitState, UnkeptPlace
 from fileops.service.rewind.files import (
@@ -109,7 +108,7 @@ class UnkeptPlaces(Struct, frozen=True):
     states: what git answered for this request, None for a file that it does not know.
     """
 
-    store: RecordStore
+    store: Decisions
     fs: FileSystem
     version_of: VersionOf = lambda _path, _snapshot: None
     cache: PlacesCache = field(default_factory=dict)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fileops.record.diffs import MAX_COUNTED_BYTES, count_lines
+from fileops.core.diff.entry_diffs import MAX_COUNTED_BYTES, count_lines
 
 LINES = [b"line %d of a long text\r\n" % n for n in range(MAX_COUNTED_BYTES // 10)]
 LONG = b"".join(LINES)
