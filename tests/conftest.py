@@ -60,8 +60,6 @@ PARTS = {
     "tests/clients/": "processes",
 }
 
-gc.disable()  # until all tests are collected: they stay, so a search for garbage among them finds none
-
 N_VAIN = pytest.StashKey[int]()  # tests of this process that failed by waiting
 
 install()  # most processes of the program are forked from a warm one
@@ -83,9 +81,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: places[id(item)])
 
 
-def pytest_collection_finish() -> None:
-    gc.freeze()  # no later search looks at them, else it would at millions of objects
-    gc.enable()
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Search for no garbage among the tests: they stay. Nor does any later search look at their million objects."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def place_in_parts(name: str) -> int:
