@@ -1,5 +1,6 @@
 """The terminal and the editors count one state as the daemon does: changes in files, and a rename is one.
 
+Of the terminal: the list, the preview of an undo and the full screen. Of Neovim: the status line and the list.
 `test_vscode.py` compares VS Code and the terminal in the same ten states.
 """
 
@@ -15,13 +16,16 @@ import pytest
 
 from clients.neovim.world import NO_PYTHON, PLUGIN, Neovim, neovim
 from fileops_client import FileOpsClient
-from support.daemon_process import Place, place_of_test
+from support.daemon_process import FILEOPS, Place, place_of_test
 from support.patience import PATIENCE_S
+from support.tmux import terminal
 
 TEXT = "".join(f"line {n}\n" for n in range(1, 10))
 TEXTS = {name: f"{name}\n{TEXT}" for name in ("a.txt", "b.txt", "d.txt")}
 CONFIG = f"lua vim.g.fileops = {{ cmd = {{ {sys.executable!r}, '-m', 'fileops' }}, autostart = true }}"
 STATUS = "luaeval('require(\"fileops\").status()')"
+LIST = "setqflist([]) + luaeval('require(\"fileops.list\").open()')"
+LISTED = "[len(getqflist()), len(uniq(sort(map(getqflist(), {_, item -> bufname(item.bufnr)}))))]"
 COUNT = re.compile(r"(\d+) changes? in (\d+) files?")
 
 
@@ -103,9 +107,14 @@ async def test_all_count_ten_states_alike(shared: Place, folder: Path, tmp_path:
         async def neovim_says(n_changes: int, n_files: int) -> None:
             said = f"{n_changes} change{'s' * (n_changes != 1)} in {n_files} file{'s' * (n_files != 1)}"
             await asyncio.to_thread(nvim.until, address, f"{STATUS} ==# 'fileops: {said}'")
+            await asyncio.to_thread(nvim.ask, address, LIST)
+            await asyncio.to_thread(nvim.until, address, f"{LISTED} == [{n_changes}, {n_files}]")
+            await screen.until(f" {said} not kept")
 
-        with running(nvim, folder, address):
-            await ten_states(folder, person, Surfaces(shared, folder, person, neovim_says).all_say)
+        command = [*FILEOPS, "changes", "--screen"]
+        async with terminal(command, cwd=folder, env=shared.process_env, folder=shared.folder) as screen:
+            with running(nvim, folder, address):
+                await ten_states(folder, person, Surfaces(shared, folder, person, neovim_says).all_say)
 
 
 async def ten_states(folder: Path, person: FileOpsClient, all_say: Callable[[int, int], Awaitable[None]]) -> None:

@@ -25,6 +25,7 @@ import { saveDocument } from './saving';
 import type { SessionParams } from './protocol';
 import { attachedTo } from './review/attached';
 import { Reviews } from './review/queue';
+import { WaitingLine } from './review/waitingLine';
 import { DiffPanes } from './ui/diff';
 import { Status } from './ui/status';
 import { Walkthrough } from './ui/walkthrough';
@@ -90,7 +91,7 @@ export function activate(context: vscode.ExtensionContext): FileopsApi {
   let isLeaving = false;
   context.subscriptions.push(
     log, panes, reviews, daemon, problems, list, before, cells, here, actions, diffs, agents, changes, turns, ask, walkthrough, status,
-    new Commands({ list, here, actions, diffs, turns, reviews, agents, history, ask, status, log }),
+    new WaitingLine(reviews), new Commands({ list, here, actions, diffs, turns, reviews, agents, history, ask, status, log }),
     daemon.on('fileops/didChangeReviews')(params => reviews.update(params)),
     daemon.onDidSend(call => own.began(call)),
     daemon.onDidAnswer(({ call: { method, params }, error }) => {

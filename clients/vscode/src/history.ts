@@ -5,7 +5,7 @@ import type { Agents } from './agents';
 import type { UnkeptActions } from './changes/actions';
 import { counted } from './changes/targets';
 import type { Daemon } from './daemon/daemon';
-import type { RecordEntry } from './protocol';
+import type { EntryResult, RecordEntry } from './protocol';
 import { fragments, fragmentsOfCells, parseUnified } from './review/hunks';
 import { columnBeside, type DiffPanes, VIEW_SCHEME } from './ui/diff';
 import { AS_TEXT, clock, inOneLine } from './ui/labels';
@@ -74,13 +74,15 @@ export class History {
       && (moved_to === null || !arrived.has(filePath)));
   }
 
-  async show({ entry_id, path: filePath, time }: RecordEntry): Promise<void> {
-    const { diff, cells, other_change } = await this.daemon.request('fileops/entry', { entry_id });
+  async show(entry: RecordEntry): Promise<void> {
+    const { entry_id, path: filePath, time } = entry;
+    const result = await this.daemon.request('fileops/entry', { entry_id });
+    const { diff, cells, other_change } = result;
     if (other_change) return void vscode.window.showInformationMessage(`Fileops: the cells are the same: ${other_change}.`);
     if (diff === '') return void vscode.window.showInformationMessage('Fileops: the text of this change is not recorded.');
     const pane = this.panes.create({
-      scheme: VIEW_SCHEME, ...(cells ? { filePath: `${filePath}${AS_TEXT}`, ...fragmentsOfCells(cells) } : { filePath, ...fragments(parseUnified(diff)) }),
-      title: `${path.basename(filePath)}: agent's change, ${clock(time)}`,
+      scheme: VIEW_SCHEME, ...(cells ? { filePath: `${filePath}${AS_TEXT}`, ...fragmentsOfCells(cells) } : { filePath, ...sidesOf(result) }),
+      title: `${path.basename(filePath)}: ${this.#authorOf(entry)}, ${clock(time)}`,
     });
     await this.panes.show(pane, { viewColumn: columnBeside() });
   }
@@ -96,6 +98,13 @@ export class History {
     if (chosen === whole) await this.actions.undoEntries(ofSet.map(other => other.entry_id), counted(ofSet.length, 'file'));
     if (chosen === single) await this.actions.undoEntries([entry_id], path.basename(filePath));
   }
+}
+
+/** Both sides as whole files, so that lines have their numbers; of a large or renamed file the changed parts alone. */
+function sidesOf({ entry: { kind, moved_from }, diff, before_text, after_text }: EntryResult): { before: string; after: string } {
+  const before = kind === 'create' && moved_from === null ? '' : before_text;
+  const after = kind === 'delete' ? '' : after_text;
+  return before === null || after === null ? fragments(parseUnified(diff)) : { before, after };
 }
 
 function named(entries: readonly RecordEntry[]): string {

@@ -43,7 +43,8 @@ export function historySuite(): void {
       const { path, edit } = await edited();
       await insides.history.show(await entryOf(path, await edit('line 3\n', 'LINE 3\n')));
       const [shown] = shownDiffs();
-      assert.match((await vscode.workspace.openTextDocument(shown!.modified)).getText(), /LINE 3/);
+      assert.equal((await vscode.workspace.openTextDocument(shown!.original)).getText(), LINES);
+      assert.equal((await vscode.workspace.openTextDocument(shown!.modified)).getText(), LINES.replace('line 3\n', 'LINE 3\n'));
       await closeViews();
       await until(() => insides.panes.nDocuments === 0, 'no text is left');
       assert.equal(shownDiffs().length, 0);

@@ -16,7 +16,7 @@ export function personAt({ page, workspace }, images) {
   /** Lines of the proposed side. */
   const proposal = part => page.locator('.modified-in-monaco-diff-editor .view-line', { hasText: part });
   const editorOf = label => page.locator('.editor-group-container', { has: tab(label) });
-  const titleButton = label => editorOf('waits for you').locator(`.editor-actions a[aria-label^="${label}"]`);
+  const titleButton = label => editorOf('waits for you').locator(`.editor-actions a[aria-label*="${label}"]`);
   /** Where a rejection or an undo may get its reason. */
   const reasonBox = page.locator('.quick-input-widget', { hasText: /Enter (rejects|undoes) (it|them)/ });
   const toast = text => page.locator('.notification-toast', { hasText: text });

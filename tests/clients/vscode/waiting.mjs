@@ -18,7 +18,7 @@ const { out, workbench, page, workspace, agent, edit, read, file, disk, person }
     '[plaintext]': { 'files.encoding': 'iso88591' } },
   prepare: folder => fs.writeFileSync(`${folder}/greet.latin1`, Buffer.from(LATIN, 'latin1')), isCovered: true,
 });
-const { waiting, status, row, proposal, tab, focused, palette, pressKeyOf, openFile, reasonBox, setWorkspace, shoot, toast } = person;
+const { namedInText, waiting, status, row, proposal, tab, focused, palette, pressKeyOf, openFile, reasonBox, setWorkspace, shoot, toast } = person;
 
 /** Agents whose edits wait: one for each name of a file, each of another line. */
 async function propose(round, basenames) {
@@ -149,15 +149,17 @@ async function allAtOnce() {
 async function aProposal() {
   await openFile('prices.py');
   await read('Claude Code', 'prices.py');
-  if (process.argv[5]) await palette('View: Close All Editors'); // with the window for itself it is side by side
+  if (process.argv[5]) await palette('View: Close All Editor Groups'); // with the window for itself it is side by side
   const call = agent('Claude Code', 'multiEdit', { file_path: file('prices.py'), edits: [
     { old_string: '    for item in basket:\n', new_string: '    for item in basket:\n        if item.count < 0:\n            raise ValueError("a count is negative")\n' },
     { old_string: 'total * 0.95', new_string: 'total * Decimal("0.9")' },
     { old_string: 'round(amount + amount * VAT, 2)', new_string: 'round(amount * (1 + VAT), 2)' }] });
   await waiting('prices.py').waitFor();
   await page.keyboard.press('Control+Shift+G');
-  await row('Waiting for You').waitFor();
+  await row('Waiting for You · Claude Code').waitFor();
   await proposal('a count is negative').waitFor();
+  await status(/Claude Code: 1 to review · \d+ min left/).waitFor();
+  await until(() => namedInText('Claude Code · '), 'the first change names the agent');
   await shoot('waiting', { 'files.autoSave': 'off' });
   await setWorkspace({});
   await page.locator('.monaco-diff-editor a[aria-label^="Revert"]').first().click();

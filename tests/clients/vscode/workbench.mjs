@@ -147,7 +147,7 @@ export async function openWorkbench(name, options) {
         fs.appendFileSync(path.join(out, 'tests.log'), args.map(a => (typeof a === 'string' ? a : JSON.stringify(a))).join(' ') + '\n');
       });
     }
-    await page.goto(`${origin}/?${opens ? `workspace=${path.join(workspace, opens)}` : `folder=${workspace}`}&payload=${encodeURIComponent(JSON.stringify(payload))}`);
+    await page.goto(`${origin}/?${opens ? `workspace=${path.join(workspace, opens)}` : `folder=${workspace}`}&payload=${encodeURIComponent(JSON.stringify(payload))}`, { timeout: PATIENCE_MS });
     await page.waitForSelector('.monaco-workbench', { timeout: PATIENCE_MS });
     return { page, workspace, socket, finished, close, version, evidence: () => `${endsOfLogs(home)}\n${JSON.stringify(statusOf(socket))}` };
   } catch (error) {

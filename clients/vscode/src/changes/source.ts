@@ -136,6 +136,7 @@ export class AgentChanges implements vscode.Disposable {
       return;
     }
     const { source, waiting: ofReviews, turns } = this.#shown ??= this.#open();
+    ofReviews.label = ['Waiting for You', ...new Set(waiting.map(({ agent }) => agent))].join(' · ');
     ofReviews.resourceStates = waiting.map(review => this.#rowOfReview(review));
     const old = new Map([...turns].map(([id, shown]) => [id, shown.resourceStates as Row[]]));
     const news = groups.filter(({ id }) => !turns.has(id));
@@ -153,7 +154,9 @@ export class AgentChanges implements vscode.Disposable {
         turns.delete(id);
         continue;
       }
-      if (group) shown.label = `${labelOfGroup(group)} · ${sizeOf(this.#linesOfGroup(group))}`;
+      const nFiles = this.before.list.filesOf(id).length; // VS Code counts the rows
+      const all = nFiles > FOLD_AT + 1 ? [counted(nFiles, 'file')] : [];
+      if (group) shown.label = [labelOfGroup(group), ...all, sizeOf(this.#linesOfGroup(group))].join(' · ');
       shown.resourceStates = rows;
     }
     source.count = waiting.length; // VS Code adds it to git's number, which counts the other files already

@@ -1,11 +1,13 @@
 /** Notices about the daemon to the user: that it did not start, that it ended by itself, that it is a private one. */
 import * as vscode from 'vscode';
+import { INSTALL_COMMAND } from './locate';
 import type { Sharing } from './sharing';
 
 export async function showFailure(problem: string, setting: string | undefined, log: vscode.LogOutputChannel): Promise<void> {
-  const [openSetting, showLog, restart] = ['Open Setting', 'Show Log', 'Restart'];
-  const buttons = setting ? [openSetting, showLog, restart] : [showLog, restart];
+  const [copy, openSetting, showLog, restart] = ['Copy the Install Command', 'Open Setting', 'Show Log', 'Restart'];
+  const buttons = setting ? [copy, openSetting, restart] : [showLog, restart];
   const chosen = await vscode.window.showErrorMessage(`Fileops: ${problem}`, ...buttons);
+  if (chosen === copy) await vscode.env.clipboard.writeText(INSTALL_COMMAND);
   if (chosen === openSetting) await vscode.commands.executeCommand('workbench.action.openSettings', setting);
   if (chosen === showLog) log.show();
   if (chosen === restart) await vscode.commands.executeCommand('fileops.restart');

@@ -20,12 +20,16 @@ export class CommandReview {
     panes: DiffPanes,
   ) {
     this.pane = panes.createText({
-      scheme: REVIEW_SCHEME, filePath: FILE_NAME, title: `${ownName(params.session_id)}: command waits for you`, text: textOf(params),
+      scheme: REVIEW_SCHEME, filePath: FILE_NAME, title: `${this.agent}: command waits for you`, text: textOf(params),
     });
   }
 
   get name(): string {
     return inOneLine(this.params.command);
+  }
+
+  get agent(): string {
+    return ownName(this.params.session_id);
   }
 
   get title(): string {

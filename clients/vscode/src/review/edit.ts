@@ -54,7 +54,7 @@ export class Review {
     if (earlier_text != null && normalised(earlier_text) !== normalised(sides.after)) this.earlier = earlier_text;
     this.pane = panes.create({
       scheme: REVIEW_SCHEME, filePath: this.shownPath, isEditable: isComplete && operation !== 'delete', ...sides,
-      title: `${this.name}: ${NAMES[operation]}${isOwn ? '' : ` by ${this.agent}`} waits for you`,
+      title: `${this.name}: ${NAMES[operation]} by ${this.agent} waits for you`,
     });
   }
 
@@ -103,6 +103,11 @@ export class Review {
   /** Whole seconds until it expires. */
   get secondsLeft(): number {
     return Math.max(Math.ceil(this.question.expires_at - Date.now() / 1000), 0);
+  }
+
+  /** The line of the proposed side at which its first change is. */
+  get firstLine(): number {
+    return this.#isWhole ? Math.max((this.shown.changes[0]?.new_start ?? 1) - 1, 0) : 0;
   }
 
   get proposed(): string {

@@ -22,6 +22,12 @@ export function clock(timestamp: number): string {
   return new Date(timestamp * 1000).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
 }
 
+/** How long an agent still waits; empty if it does not say. */
+export function timeLeft(seconds: number): string {
+  if (!Number.isFinite(seconds)) return '';
+  return seconds > 60 ? ` · ${Math.round(seconds / 60)} min left` : ` · ${seconds} s left`;
+}
+
 /** As the text of a Markdown page. `appendText` would make its blanks unbreakable, and lines break inside of words. */
 export const inMarkdown = (text: string): string => text.replace(/[\\`*_{}[\]()#+\-!~<>&|$]/g, '\\$&');
 

@@ -10,10 +10,16 @@ import type { Daemon } from '../daemon/daemon';
 import { INSTALL_COMMAND } from '../daemon/locate';
 import type { WatcherHealthParams } from '../protocol';
 import type { Reviews } from '../review/queue';
-import { inMarkdown, literally } from './labels';
+import { inMarkdown, literally, timeLeft } from './labels';
 
 interface Item extends vscode.QuickPickItem {
   act(): unknown;
+}
+
+/** From its top, where *Agent Changes* is: VS Code scrolls to the file in front, which git may list below hundreds. */
+async function showList(): Promise<void> {
+  await vscode.commands.executeCommand('workbench.view.scm');
+  await vscode.commands.executeCommand('list.focusFirst');
 }
 
 export class Status implements vscode.Disposable {
@@ -79,8 +85,8 @@ export class Status implements vscode.Disposable {
     const n = this.reviews.waiting.length;
     if (n > 0) {
       const left = Math.min(...this.reviews.waiting.map(review => (review.kind === 'edit' && review.secondsLeft) || Infinity));
-      const clock = !Number.isFinite(left) ? '' : left > 60 ? ` · ${Math.round(left / 60)} min left` : ` · ${left} s left`;
-      return [`$(eye) fileops: ${n} to review${clock}`, n === 1 ? 'One decision waits for you.' : `${n} decisions wait for you.`, 'warning'];
+      const agents = [...new Set(this.reviews.waiting.map(({ agent }) => agent))];
+      return [`$(eye) ${agents.length === 1 ? literally(agents[0]!) : 'fileops'}: ${n} to review${timeLeft(left)}`, n === 1 ? 'One decision waits for you.' : `${n} decisions wait for you.`, 'warning'];
     }
     if (this.#health.state === 'degraded') return ['$(warning) fileops', `Changes of files may be noticed late: ${this.#health.reason}`];
     const { n_changes, n_files } = this.list.all;
@@ -107,7 +113,7 @@ export class Status implements vscode.Disposable {
       ...(hasChanges ? [
         { label: '$(diff-multiple) Open All Changes', act: run('openAll') },
         { label: '$(arrow-down) Next File', act: run('nextFile') },
-        { label: '$(list-tree) Show the List', description: 'Source Control', act: () => vscode.commands.executeCommand('workbench.view.scm') },
+        { label: '$(list-tree) Show the List', description: 'Source Control', act: showList },
       ] : []),
       ...(isRunning ? [
         { label: '$(redo) Redo the Last Undo', act: run('redo') },
