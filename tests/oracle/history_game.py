@@ -161,7 +161,10 @@ class HistoryGame:
 
     def _edits(self, agent: str, path: Path, n: int) -> list[tuple[str, str]]:
         """Return edits of as many lines: each gets a line behind it, or becomes another one."""
-        lines = [line for line in path.read_text().splitlines(keepends=True) if WORD.fullmatch(line.strip())]
+        text = path.read_text()  # a line is there twice if both sides of a conflict have it
+        lines = [
+            line for line in text.splitlines(keepends=True) if WORD.fullmatch(line.strip()) and text.count(line) == 1
+        ]
         chosen = self._dice.sample(lines, n)
         return [(line, (line if self._dice.random() < 0.5 else "") + self._word(agent)) for line in chosen]
 
