@@ -22,6 +22,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from fileops.model.record import LogQuery
 from fileops.model.rewind import KeepRequest, RewindRequest, RewindTarget
 from fileops.service.rewind.blame import blame
+from fileops.service.rewind.memories import Memories
 from fileops.service.rewind.unkept import UnkeptPlaces
 from support.recording import AGENT, PERSON, Recording
 
@@ -47,16 +48,21 @@ async def _measure(arguments: argparse.Namespace) -> None:
             for n, content in enumerate(contents):
                 recording.write(path, content, AGENT if n % EVERY_BY_PERSON else PERSON)
     store, fs = recording.store, recording.bench.disk
-    places = UnkeptPlaces(store, fs)
+    memories = Memories()
+    places = UnkeptPlaces(store, fs, memories=memories)
     _say("log", lambda: store.entries(LogQuery())[0])
     if not arguments.not_ahead:
         _say("ahead, before anybody asks", lambda: sum(1 for _ in places.prepare(paths)))
-        places = UnkeptPlaces(store, fs)
+        places = UnkeptPlaces(store, fs, memories=memories)
     _say("list", places.find)
     _say("list again", places.find)
     _say("list after a restart", UnkeptPlaces(store, fs).find)
-    _say("blame of one file", lambda: blame(store, fs, paths[0]))
-    _say("blame again", lambda: blame(store, fs, paths[0]))
+    _say("blame of one file", lambda: blame(store, fs, paths[0], memories=memories))
+    _say("blame again", lambda: blame(store, fs, paths[0], memories=memories))
+    for path in paths:
+        recording.write(path, (recording.bench.on_disk(path) or b"") + b"one more\n", AGENT)
+    _say("list after one more change of each", lambda: UnkeptPlaces(store, fs, memories=memories).find())
+    _say("blame of one file after that", lambda: blame(store, fs, paths[0], memories=memories))
     newest = [entry.entry_id for path in paths if (entry := store.newest(path)) is not None]
     for what, target in (
         ("preview of all", RewindTarget("session_id", ("agent",))),

@@ -5,14 +5,19 @@ import re
 from collections.abc import Collection, Sequence
 
 import pytest
-from hypothesis import assume, example, given
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
+from fileops.core.merge.texts import StepTexts
+from fileops.core.story import memory as memory_module
 from fileops.core.story import spans as spans_module
 from fileops.core.story import story as story_module
+from fileops.core.story.memory import FileMemory
 from fileops.core.story.spans import Span, Vector
-from fileops.core.story.story import Story
+from fileops.core.story.story import Story, story_of
 from fileops.core.story.views import writers_of_lines
+from fileops.model.digest import content_digest
+from fileops.model.rewind import FileStep
 
 WORD = re.compile(rb"[a-z]+\d+")
 AUTHORS = ("ann", "bob", "person")
@@ -428,3 +433,56 @@ def test_change_of_one_place_makes_few_new_blocks() -> None:
         lines[-1] = b"bob%d\n" % n
         story.go_to(b"".join(lines), "bob")
     assert len(story.vector.blocks) < len(story.vector) / 64
+
+
+@settings(max_examples=30)  # each plays a dozen changes and tells the story of them twelve times
+@given(seeds)
+def test_story_that_is_told_further_is_the_one_that_is_told_anew(seed: int) -> None:
+    """Law 15: also after undos, contents that return, formatters, and steps that are someone else's by now."""
+    game, draw, memory = Game(seed), random.Random(seed), FileMemory()
+    steps, contents = list[FileStep](), {content_digest(game.story.data): game.story.data}
+    undoes, chosen = dict[str, list[str]](), set[str]()
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (story_module, memory_module):
+            patch.setattr(module, "BEHIND", 3)
+        for _ in range(6):
+            for _ in range(draw.randint(1, 4)):
+                before, step_id, may_format = game.story.data, f"e{len(steps)}", False
+                match draw.randrange(8):
+                    case 0:
+                        game.undo(game.events["ann"])
+                        undoes[step_id] = [step.step_id for step in steps if step.step_id in chosen]
+                    case 1:
+                        game.go_to(draw.choice(game.contents), "git")
+                    case 2:
+                        game.reformat()
+                        may_format = True
+                    case _:
+                        game.write("ann")
+                        chosen.add(step_id)
+                contents[content_digest(game.story.data)] = game.story.data
+                after = content_digest(game.story.data)
+                steps.append(FileStep(step_id, content_digest(before), after, may_format=may_format))
+            if draw.random() < 0.3 and chosen:
+                chosen.remove(draw.choice(sorted(chosen)))
+            present = game.story.data + draw.choice((b"", b"typed1\n"))
+            for own in (frozenset(chosen), frozenset[str]()):
+                anew, further = (
+                    story_of(
+                        steps,
+                        present,
+                        StepTexts(contents.get),
+                        undoes,
+                        own=own,
+                        has_donors=not own,
+                        memory=remembered,
+                    )
+                    for remembered in (None, memory)
+                )
+                assert further.vector == anew.vector
+                assert further.texts.content(further.vector) == present
+                assert (further.entry_ids, further.undos, further.formats) == (
+                    anew.entry_ids,
+                    anew.undos,
+                    anew.formats,
+                )

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from fileops.service.fileops import FileOps
     from fileops.service.hub.record_feed import RecordFeed
     from fileops.service.hub.unkept_feed import UnkeptFeed
+    from fileops.service.rewind.memories import Memories
 
 
 def start_recorder(
@@ -73,13 +74,15 @@ def start_recorder(
     return recorder
 
 
-def prepare_unkept(recorder: "Recorder", saved: "FileSystem", paths: Sequence[str]) -> Iterator[None]:
+def prepare_unkept(
+    recorder: "Recorder", saved: "FileSystem", memories: "Memories", paths: Sequence[str]
+) -> Iterator[None]:
     """See UnkeptPlaces.prepare. Args: saved: the files without the text of open documents."""
     from fileops.service.rewind.committed import CommittedFiles
     from fileops.service.rewind.unkept import UnkeptPlaces
 
     committed = CommittedFiles(recorder.text_of, recorder.store.staged_files)
-    return UnkeptPlaces(recorder.store, saved, committed=committed).prepare(paths)
+    return UnkeptPlaces(recorder.store, saved, committed=committed, memories=memories).prepare(paths)
 
 
 def record_folders(recorder: "Recorder", service: "FileOps", client: str) -> None:

@@ -335,7 +335,7 @@ class SharedParts:
             self.workspace.on_keeping = state.hub.unkept.note_kept
             self._note_texts(state.hub)
             if self.recorder is not None:
-                prepare = partial(recording.prepare_unkept, self.recorder, saved)
+                prepare = partial(recording.prepare_unkept, self.recorder, saved, self.workspace.memories)
                 state.hub.unkept.on_changed = UnkeptAhead(self.workspace.workers, prepare).note
 
     def _note_texts(self, hub: Hub) -> None:

@@ -29,6 +29,7 @@ from fileops.service.diagnosis import Diagnosis
 from fileops.service.hub.modes import SessionModes
 from fileops.service.in_flight import RequestsInFlight
 from fileops.service.reading.refused_places import RefusedPlaces
+from fileops.service.rewind.memories import Memories
 from fileops.service.session_work import SessionWork
 from fileops.service.sessions import OpenSessions
 from fileops.telemetry.stats import Statistics
@@ -100,6 +101,7 @@ class Workspace:
         self.in_flight = RequestsInFlight()
         self.activity = ActivityLog()
         self.refused_places = RefusedPlaces()
+        self.memories = Memories()  # of files whose changes were asked about
         self.work = (
             SessionWork()
             if recorder is None

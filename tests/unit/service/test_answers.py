@@ -12,12 +12,17 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from fileops.model.record import By
+from fileops.core.story import memory as memory_module
+from fileops.core.story import story as story_module
+from fileops.model.record import By, Contents, LogQuery, is_by_agent, unsure
 from fileops.model.rewind import BlamedLines, KeepRequest, RewindRequest, RewindResult, RewindTarget, UnkeptResult
+from fileops.record.store import RecordStore
+from fileops.service.rewind import memories as memories_module
 from fileops.service.rewind import unkept
 from fileops.service.rewind.blame import blame
+from fileops.service.rewind.memories import Memories
 from fileops.service.rewind.unkept import UnkeptPlaces
-from support.recording import AGENT, COMMAND, OTHER, PERSON, Recording
+from support.recording import AGENT, COMMAND, OTHER, PERSON, Recording, version_of
 
 PATHS = ("/w/a", "/w/b")
 AUTHORS: tuple[By, ...] = (AGENT, OTHER, COMMAND, PERSON)
@@ -31,16 +36,16 @@ def recording(tmp_path: Path) -> Generator[Recording]:
     recording.bench.close()
 
 
-def _list(recording: Recording) -> UnkeptResult:
-    """List as a daemon does that has just been started."""
+def _list(recording: Recording, memories: Memories | None = None) -> UnkeptResult:
+    """List as a daemon does that has just been started, or that remembers something."""
     recording.settle()
-    return UnkeptPlaces(recording.store, recording.bench.disk).find()
+    return UnkeptPlaces(recording.store, recording.bench.disk, memories=memories or Memories()).find()
 
 
-def _prepare(recording: Recording, paths: Sequence[str]) -> None:
+def _prepare(recording: Recording, paths: Sequence[str], memories: Memories | None = None) -> None:
     """Compute files before they are listed, as a daemon does when it has time."""
     recording.settle()
-    for _ in UnkeptPlaces(recording.store, recording.bench.disk).prepare(paths):
+    for _ in UnkeptPlaces(recording.store, recording.bench.disk, memories=memories or Memories()).prepare(paths):
         pass
 
 
@@ -73,9 +78,9 @@ async def _previews(recording: Recording) -> list[RewindResult]:
     return [replace(await history.rewind(request), error=None) for request in requests]
 
 
-def _blame(recording: Recording) -> list[list[BlamedLines]]:
-    disk = recording.bench.disk
-    return [blame(recording.store, disk, path) for path in PATHS if recording.bench.on_disk(path) is not None]
+def _blame(recording: Recording, memories: Memories | None = None) -> list[list[BlamedLines]]:
+    present = [path for path in PATHS if recording.bench.on_disk(path) is not None]
+    return [blame(recording.store, recording.bench.disk, path, memories=memories) for path in present]
 
 
 async def _act(recording: Recording, rng: random.Random) -> None:
@@ -106,6 +111,65 @@ async def _act(recording: Recording, rng: random.Random) -> None:
                 recording.bench.disk.put(path, "".join(lines).encode())
             else:
                 recording.write(path, "".join(lines).encode(), by)
+
+
+@pytest.mark.parametrize("seed", range(12))
+async def test_lists_and_blame_are_the_same_with_what_is_remembered(
+    recording: Recording, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    """Law 14, of histories with undos, redos, keeps, renames, returns by git, and corrections by another daemon."""
+    monkeypatch.setattr(memories_module, "MIN_STEPS", 1)
+    for module in (memory_module, story_module):
+        monkeypatch.setattr(module, "BEHIND", 2)
+    rng, memories = random.Random(f"remembered {seed}"), Memories()
+    of_another_daemon = RecordStore(recording.store.folder)
+    contents: dict[str, list[bytes]] = {path: [] for path in PATHS}
+    rewinds: list[str] = []
+    for _ in range(N_STEPS):
+        path, other = rng.sample(PATHS, 2)
+        match rng.randrange(11):
+            case 9:
+                _correct(of_another_daemon, rng, path, contents[path])
+            case 10:
+                recording.settle()
+                recording.store.drop_contents(path)
+            case 0 if contents[path]:
+                recording.write(path, rng.choice(contents[path]), rng.choice(AUTHORS), is_beside_git=rng.random() < 0.7)
+            case 1 if recording.bench.on_disk(path) is not None and recording.bench.on_disk(other) is None:
+                recording.rename(path, other, rng.choice(AUTHORS))
+            case 2 if rewinds:
+                await recording.rewind("rewind_id", rewinds.pop())
+            case 3:
+                done = await recording.rewind("session_id", "agent")
+                rewinds += [] if done.rewind_id is None else [done.rewind_id]
+            case _:
+                await _act(recording, rng)
+        for each in PATHS:
+            present = recording.bench.on_disk(each)
+            contents[each] += [] if present is None else [present]
+        _drop_answers(recording)
+        remembered = _list(recording, memories), _blame(recording, memories)
+        _drop_answers(recording)
+        assert remembered == (_list(recording), _blame(recording))
+    of_another_daemon.close()
+
+
+def _correct(store: RecordStore, rng: random.Random, path: str, contents: Sequence[bytes]) -> None:
+    """Change an entry of a file as a daemon does that knows more by now: its author, or what came before it."""
+    entries, _ = store.entries(LogQuery(path=path), is_file=True)
+    if not entries:
+        return
+    entry = rng.choice(entries)
+    match rng.randrange(3):
+        case 0:
+            store.remove([entry.entry_id])
+        case 1 if contents and entry.kind == "modify":
+            late = rng.choice(contents)
+            known = replace(entry, entry_id=f"{entry.entry_id}-late", after=version_of(late), edit_id=None, undoes=())
+            store.append(known, Contents(None, late), earlier_than=entry.entry_id)
+        case _:
+            by = rng.choice((*AUTHORS, unsure(AGENT, PERSON)))
+            store.replace(replace(entry, by=by, settled=rng.random() < 0.5, kept=not is_by_agent(by)))
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -145,6 +209,23 @@ def test_list_of_files_that_were_computed_before_computes_nothing(
     _drop_answers(recording)
     _prepare(recording, PATHS)
     assert _n_answers(recording) == 0
+
+
+def test_file_with_many_changes_is_computed_ahead_if_few_of_them_are_new(
+    recording: Recording, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memories_module, "MIN_STEPS", 1)
+    monkeypatch.setattr(unkept, "MAX_PREPARED", 2)
+    lines = [b"line %d\n" % n for n in range(20)]
+    recording.write("/w/a", b"".join(lines), PERSON)
+    memories, n_answers = Memories(), list[int]()
+    for n in range(8):
+        lines[2 * n] = b"new %d\n" % n
+        recording.write("/w/a", b"".join(lines), AGENT)
+        _drop_answers(recording)
+        _prepare(recording, PATHS, memories if n != 5 else None)
+        n_answers.append(_n_answers(recording))
+    assert [n > 0 for n in n_answers] == [True, True, True, True, True, False, True, True]
 
 
 def test_answer_with_text_goes_when_the_text_is_forgotten(recording: Recording) -> None:

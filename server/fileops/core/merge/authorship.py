@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from fileops.core.diff.contents import is_blank
 from fileops.core.diff.lines import Range, find_changed_ranges
 from fileops.core.merge.texts import ContentOf, StepTexts
+from fileops.core.story.memory import FileMemory
 from fileops.core.story.spans import Span
 from fileops.core.story.story import Story, story_of
 from fileops.core.story.views import events_by_line, spans_between, writers_of_lines
@@ -57,13 +58,16 @@ def owners_of_lines(
     tool_edits: Collection[str] = (),
     carried: Collection[str] = (),
     parents: Mapping[str, Collection[bytes]] | None = None,
+    memory: FileMemory | None = None,
 ) -> list[OwnedLines]:
     """Return who last changed each line, top to bottom. A line belongs to the newest change of a word in it.
 
-    steps: oldest first. content_of: see rewind_file. undoes, tool_edits, parents: see story_of. carried: steps that own
-    nothing. Text that was there before belongs to its earlier owner, if an undo, git or a person brings it back.
+    steps: oldest first. content_of: see rewind_file. undoes, tool_edits, parents, memory: see story_of. carried: steps
+    that own nothing. Text that was there before belongs to its earlier owner, if an undo, git or a person brings it
+    back.
     """
-    story = story_of(steps, present, StepTexts(content_of), undoes or {}, tool_edits=tool_edits, parents=parents)
+    texts = StepTexts(content_of)
+    story = story_of(steps, present, texts, undoes or {}, tool_edits=tool_edits, parents=parents, memory=memory)
     result: list[OwnedLines] = []
     carriers = story.undos | story.events_of(carried)
     writers = writers_of_lines(story.vector, present, story.texts, carriers, story.formats)
@@ -84,11 +88,12 @@ def own_places(
     content_of: ContentOf,
     undoes: Mapping[str, Collection[str]] | None = None,
     tool_edits: Collection[str] = (),
+    memory: FileMemory | None = None,
 ) -> list[ChangedPlace]:
     """Return what the chosen steps still make of the present content, as the smallest runs of lines, top to bottom.
 
     rewound: the content after a rewind of them. What others wrote over or beside their text is in both contents, so it
-    is not such a place. content_of: see rewind_file. undoes, tool_edits: see owners_of_lines.
+    is not such a place. content_of: see rewind_file. undoes, tool_edits, memory: see owners_of_lines.
     """
     if rewound == present:
         return []
@@ -101,7 +106,9 @@ def own_places(
     if len(mine) == 1 and not moved:  # it made all places
         return [replace(place, entry_ids=tuple(mine)) for place in found]
     texts = StepTexts(content_of)
-    story = story_of(steps, present, texts, undoes or {}, tool_edits=tool_edits, own=chosen, has_donors=False)
+    story = story_of(
+        steps, present, texts, undoes or {}, tool_edits=tool_edits, own=chosen, has_donors=False, memory=memory
+    )
     events = story.events_of(chosen)
     if moved:
         of_others = [writers.isdisjoint(events) for writers in events_by_line(story.vector, present)]
@@ -151,6 +158,7 @@ def find_shared_places(
     content_of: ContentOf,
     undoes: Mapping[str, Collection[str]] | None = None,
     tool_edits: Collection[str] = (),
+    memory: FileMemory | None = None,
 ) -> list[ChangedPlace]:
     """Return where text of the chosen steps remains after a rewind of them, because others wrote in it.
 
@@ -162,7 +170,9 @@ def find_shared_places(
     if not steps or present is None or rewound is None or (before is None and steps[0].before is not None):
         return []
     # What was undone is not there in this story, so text of the chosen steps is what the rewind had to leave.
-    story = story_of(steps, rewound, texts, undoes or {}, tool_edits=tool_edits, own=chosen, has_donors=False)
+    story = story_of(
+        steps, rewound, texts, undoes or {}, tool_edits=tool_edits, own=chosen, has_donors=False, memory=memory
+    )
     mine = story.events_of(chosen)
     owners = [writers & mine for writers in events_by_line(story.vector, rewound)]
     fmt = detect_format(present)

@@ -18,6 +18,7 @@ from fileops.core.diff.contents import is_of_word, splices_between, splices_of_b
 from fileops.core.merge.rewind_cells import StepContents, is_notebook, rewind_cells
 from fileops.core.merge.texts import ContentOf, StepTexts
 from fileops.core.merge.undo import MAX_COMPARED_BYTES, Undone, line_ranges, undo_edits
+from fileops.core.story.memory import FileMemory
 from fileops.core.story.story import story_of
 from fileops.core.text import count_newlines, detect_format, is_binary, line_end, line_start, split_lines
 from fileops.model.digest import content_digest
@@ -73,17 +74,18 @@ def rewind_file(
     cancelled: Collection[str] = (),
     undoes: Mapping[str, Collection[str]] | None = None,
     tool_edits: Collection[str] = (),
+    memory: FileMemory | None = None,
 ) -> Rewound:
     """Undo the chosen steps of one file, which are given oldest first.
 
     content_of: the content with a digest, None if it is not known. cancelled: steps that cancel each other out, such as
     an earlier rewind and its redo. They are undone as well, which changes nothing by itself, so that they do not count
-    as changes of others to the text of the chosen ones. undoes, tool_edits: see story_of.
+    as changes of others to the text of the chosen ones. undoes, tool_edits, memory: see story_of.
     """
     ours = tuple(step.step_id for step in reversed(steps) if step.step_id in chosen)
     if not ours:
         return Rewound(content=present, undone=())
-    history, texts = steps, StepTexts(content_of)
+    history, texts = steps, StepTexts(content_of, memory)
     steps = _without_detours(steps, cancelled)
     first = next(n for n, step in enumerate(steps) if step.step_id in chosen or step.step_id in cancelled)
     steps = steps[first:]
@@ -169,7 +171,9 @@ def _by_story(
         return None
     if any(step.kind != "modify" for step in steps):
         return None
-    story = story_of(steps, present, texts, undoes, tool_edits=tool_edits, own=ours, has_donors=False)
+    story = story_of(
+        steps, present, texts, undoes, tool_edits=tool_edits, own=ours, has_donors=False, memory=texts.memory
+    )
     if not story.is_exact or not set(ours).issubset(story.entry_ids):
         return None
     undo = story.undo(story.events_of({step_id for step_id in undone if step_id in ours or not undoes.get(step_id)}))

@@ -1,6 +1,7 @@
 """The contents of a file's steps, by digest, and their splices; looked up when needed. Pure."""
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from fileops.core import splices as splicing
 from fileops.core.diff.contents import splices_between
@@ -9,17 +10,20 @@ from fileops.model.digest import content_digest
 from fileops.model.edits import Splice
 from fileops.model.rewind import FileStep
 
+if TYPE_CHECKING:
+    from fileops.core.story.memory import FileMemory
+
 ContentOf = Callable[[bytes], bytes | None]
 
 
 class StepTexts:
-    """For one file. content_of: returns the content with a digest, None if unknown.
+    """For one file. content_of: returns the content with a digest, None if unknown. memory: of the file.
 
     Only the last content is kept here: those of 400 edits of a file of 1 MB would be 400 MB.
     """
 
-    def __init__(self, content_of: ContentOf) -> None:
-        self._content_of = content_of
+    def __init__(self, content_of: ContentOf, memory: "FileMemory | None" = None) -> None:
+        self._content_of, self.memory = content_of, memory
         self._last: tuple[bytes, bytes] | None = None
         self._reverses: dict[str, tuple[Splice, ...] | None] = {}  # by step, of those that had to be compared
         self._parts: dict[bytes, tuple[bytes, tuple[Splice, ...]]] = {}

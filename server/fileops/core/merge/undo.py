@@ -137,18 +137,31 @@ def _without_ours(
 def _steps_of(run: Run, texts: StepTexts) -> Sequence[SidedStep]:
     """Return the steps of the run's edits, newest first; none if a content is not known or has another encoding."""
     ours, steps = set(run.ours), list[SidedStep]()
-    before = None
     for n, edit in enumerate(run.edits):
-        content = texts.after(edit)
-        if content is None or before not in {None, content}:
+        step = _sided_step(edit, texts, is_ours=n in ours)
+        if step is None:
             return ()
-        fmt = detect_format(content)
-        reverse = minimal(_reverse(edit, texts, content), content, fmt)
-        before = splicing.apply(content, reverse)
-        if detect_format(before).encoding != fmt.encoding:
-            return ()
-        steps.append(SidedStep(is_ours=n in ours, reverse=reverse, forward=splicing.invert(content, reverse)))
-    return steps if before is not None and content_digest(before) == run.edits[-1].before else ()
+        steps.append(step)
+    return steps
+
+
+def _sided_step(edit: FileStep, texts: StepTexts, *, is_ours: bool) -> SidedStep | None:
+    key = edit.before, edit.after, edit.reverse, is_ours
+    known = None if texts.memory is None else texts.memory.find_sided(key)
+    if isinstance(known, SidedStep):
+        return known
+    content = texts.after(edit)
+    if content is None:
+        return None
+    fmt = detect_format(content)
+    reverse = minimal(_reverse(edit, texts, content), content, fmt)
+    before = splicing.apply(content, reverse)
+    if detect_format(before).encoding != fmt.encoding or content_digest(before) != edit.before:
+        return None
+    step = SidedStep(is_ours=is_ours, reverse=reverse, forward=splicing.invert(content, reverse))
+    if texts.memory is not None:
+        texts.memory.note_sided(key, step, (*step.reverse, *step.forward))
+    return step
 
 
 # --- edits without any between them -----------------------------------------------------------------------------------

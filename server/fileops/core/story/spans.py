@@ -187,14 +187,28 @@ class Texts:
 
     def __init__(self) -> None:
         self._written: list[tuple[list[int], list[bytes]]] = []  # by event: offsets in its content, and the texts
+        self._n_bytes = 0
+
+    def copy(self) -> "Texts":
+        other = Texts()
+        other._written, other._n_bytes = self._written.copy(), self._n_bytes
+        return other
+
+    @property
+    def n_bytes(self) -> int:
+        """The length of all texts."""
+        return self._n_bytes
 
     def add(self, content: bytes) -> None:
         """Add the next event, which left this content."""
         self._written.append(([0], [content]))
+        self._n_bytes += len(content)
 
     def keep_only(self, event: int, written: Iterable[Span]) -> None:
         """Forget what the event's content has beside these spans, which are in order."""
         spans = list(written)
+        _, texts = self._written[event]
+        self._n_bytes -= sum(map(len, texts)) - sum(span.stop - span.start for span in spans)
         self._written[event] = [span.start for span in spans], [self.of(span) for span in spans]
 
     def of(self, span: Span) -> bytes:

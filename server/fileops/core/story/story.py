@@ -7,12 +7,14 @@ the story has elsewhere, with the known content that explains it best.
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from copy import copy
 
 from fileops.core import splices as splicing
 from fileops.core.diff.contents import common_lines, splices_between, splices_of_blanks
 from fileops.core.merge.rebase import minimal
 from fileops.core.merge.texts import StepTexts
 from fileops.core.story.alignment import Aligned, Donor, apply, reorder, splices_by_words
+from fileops.core.story.memory import BEHIND, FileMemory, Question, ToldStep
 from fileops.core.story.spans import OLDER, Span, Texts, Vector, move
 from fileops.core.story.undo import Undo
 from fileops.core.text import detect_format, newline_of, split_lines
@@ -25,6 +27,7 @@ MAX_CANDIDATES = 64  # known contents with which a new one is compared, the newe
 MAX_CANDIDATE_LINES = 200_000  # of all of them together
 MAX_DONORS = 4  # of these, from which a new content has its lines
 MAX_KNOWN_SPANS = 4_000_000  # of all known contents together; about 32 MB
+_POINTER_BYTES, _SET_POINTERS = 8, 4  # of a number in a set: how many pointers it takes
 
 
 class _Lines:
@@ -35,6 +38,11 @@ class _Lines:
         self._numbers: dict[tuple[bytes, int], int] = {}
         self._text, self._fmt, self._counts = b"", TextFormat(encoding="utf-8"), Counter[bytes]()  # asked for last
         self._found = frozenset[int]()
+
+    def copy(self) -> "_Lines":
+        other = copy(self)
+        other.blank, other._numbers, other._counts = self.blank.copy(), self._numbers.copy(), self._counts.copy()
+        return other
 
     def of(self, data: bytes) -> frozenset[int]:
         """Return the lines of a content. Only those are counted in which it differs from the last one."""
@@ -95,6 +103,24 @@ class Story:
         self._lines = _Lines()
         self._candidates: dict[bytes, frozenset[int]] = {}  # the lines of the newest known contents
         self._remember()
+
+    def copy(self) -> "Story":
+        """Return a story that may be told further without a change of this one."""
+        other = copy(self)
+        other.texts, other._lines = self.texts.copy(), self._lines.copy()
+        other.entry_ids, other._digests = self.entry_ids.copy(), self._digests.copy()
+        other.undos, other.formats = self.undos.copy(), self.formats.copy()
+        other._known, other._candidates = self._known.copy(), self._candidates.copy()
+        return other
+
+    @property
+    def n_bytes(self) -> int:
+        """About how many bytes it takes, beside what it needs for each event. Vectors share their blocks."""
+        vectors = self._known.values()
+        blocks = {id(block): len(block.spans) for vector in vectors for block in vector.blocks}
+        n_numbers = sum(map(len, self._candidates.values()))
+        n_pointers = sum(blocks.values()) + sum(len(vector.blocks) for vector in vectors) + _SET_POINTERS * n_numbers
+        return n_pointers * _POINTER_BYTES + self.texts.n_bytes
 
     @property
     def digest(self) -> bytes:
@@ -308,18 +334,26 @@ class Story:
             self._n_known_spans -= len(self._known.pop(next(iter(self._known))))
 
 
-def _find_firsts(steps: Sequence[FileStep], present: bytes) -> dict[bytes, int]:
-    """Return the numbers of the first steps that led to each content, by its digest.
+def _find_merged(
+    steps: Sequence[FileStep], present: bytes, parents: Mapping[str, Collection[bytes]]
+) -> dict[str, list[bytes]]:
+    """Return the parents of steps without those that the file had for the first time after the step.
 
     Git is asked for parents a moment late. A commit in that moment may be the first to have what a later step wrote.
     """
-    firsts: dict[bytes, int] = {}
+    firsts: dict[bytes, int] = {}  # the numbers of the first steps that led to each content
     for number, step in enumerate(steps):
         for digest in (step.before, step.after):
             if digest is not None:
                 firsts.setdefault(digest, number)
     firsts.setdefault(content_digest(present), len(steps))
-    return firsts
+    return {
+        step.step_id: [
+            parent for parent in parents[step.step_id] if firsts.get(content_digest(parent), number) <= number
+        ]
+        for number, step in enumerate(steps)
+        if step.step_id in parents
+    }
 
 
 def _line_by_line(splices: Sequence[Splice], content: bytes) -> list[Splice]:
@@ -356,23 +390,35 @@ def story_of(
     own: Collection[str] = (),
     parents: Mapping[str, Collection[bytes]] | None = None,
     has_donors: bool = True,
+    memory: FileMemory | None = None,
 ) -> Story:
     """Return the story up to the present content. While there is no file, its content is empty.
 
     steps: oldest first. undoes: for steps that are undos, the steps that they undid. tool_edits: what these inserted is
     their own. own, parents: by step, see Story.go_to. has_donors: see Story. What a step wrote whose contents are not
-    both known belongs to nobody.
+    both known belongs to nobody. memory: of the file.
     """
-    story = Story((texts.before(steps[0]) or b"") if steps else present, has_donors=has_donors)
-    firsts = _find_firsts(steps, present) if parents else {}
-    for number, step in enumerate(steps):
+    merged = _find_merged(steps, present, parents) if parents else {}
+    question: Question = "blame" if has_donors else "places"
+    told = [] if memory is None else [_to_told(step, undoes, tool_edits, own, merged) for step in steps]
+    found, n_told = (None, 0) if memory is None else memory.find(question, told)
+    if isinstance(found, Story):
+        story = found.copy()
+    else:
+        story = Story((texts.before(steps[0]) or b"") if steps else present, has_donors=has_donors)
+    own, is_known = set(own), True
+    for n, step in enumerate(steps[n_told:], n_told):
+        if memory is not None and is_known and 0 < n == len(steps) - BEHIND:
+            memory.keep(question, told[:n], story.copy(), story.n_bytes)
         if step.before is not None and step.before != story.digest:  # an unrecorded change came before
             before = texts.before(step)
             if before is None:
+                is_known = False
                 continue
             story.go_to(before)
         after = b"" if step.after is None else texts.after(step)
         if after is None:
+            is_known = False
             continue
         is_undo = step.step_id in undoes
         splices = None
@@ -386,12 +432,26 @@ def story_of(
             writes=not is_undo and (step.reverse is not None or step.step_id in tool_edits),
             is_own=step.step_id in own,
             may_format=step.may_format,
-            parents=[
-                parent
-                for parent in (parents or {}).get(step.step_id, ())
-                if firsts.get(content_digest(parent), number) <= number
-            ],
+            parents=merged.get(step.step_id, ()),
         )
+    if memory is not None and is_known and n_told < len(steps):
+        memory.keep(question, told, story.copy(), story.n_bytes)
     if present != story.data:  # not recorded yet
         story.go_to(present, may_format=True)
     return story
+
+
+def _to_told(
+    step: FileStep,
+    undoes: Mapping[str, Collection[str]],
+    tool_edits: Collection[str],
+    own: Collection[str],
+    parents: Mapping[str, Collection[bytes]],
+) -> ToldStep:
+    return ToldStep(
+        step=step,
+        undone=tuple(sorted(undoes[step.step_id])) if step.step_id in undoes else None,
+        writes=step.step_id in tool_edits,
+        is_own=step.step_id in own,
+        parents=tuple(map(content_digest, parents.get(step.step_id, ()))),
+    )

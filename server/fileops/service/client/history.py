@@ -414,7 +414,10 @@ class ClientHistory:
         """Return who last changed each line. Raises: NotRecorded and the failures of reading."""
         from fileops.service.rewind.blame import blame
 
-        return await self._run(lambda places: blame(places.store, places.fs, file_path, by_cells=by_cells))
+        def work(places: "UnkeptPlaces") -> "list[BlamedLines]":
+            return blame(places.store, places.fs, file_path, by_cells=by_cells, memories=places.memories)
+
+        return await self._run(work)
 
     async def unkept(
         self,
@@ -477,6 +480,7 @@ class ClientHistory:
             unkept = {known for known in places.store.unkept_paths() if path is None or is_inside(path, known)}
             n_entries = recorder.forget(path)
             self._workspace.history.forget(path)
+            self._workspace.memories.clear()
             self._workspace.on_keeping(unkept)
             return n_entries
 
@@ -497,7 +501,12 @@ class ClientHistory:
         if store is None:
             raise NotRecorded
         places = UnkeptPlaces(
-            store, self._workspace.fs, self._client.version_of, self._places, self._open_committed_files()
+            store,
+            self._workspace.fs,
+            self._client.version_of,
+            self._places,
+            self._open_committed_files(),
+            memories=self._workspace.memories,
         )
 
         def work_when_settled() -> T:

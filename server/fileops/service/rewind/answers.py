@@ -18,6 +18,7 @@ from fileops.core import splices as splicing
 from fileops.core.diff.contents import splices_between
 from fileops.core.merge.rewind import PlaceLeft, Rewound, rewind_file
 from fileops.core.merge.texts import ContentOf
+from fileops.core.story.memory import FileMemory
 from fileops.core.text import detect_format
 from fileops.model.digest import content_digest
 from fileops.model.edits import Splice
@@ -84,10 +85,13 @@ class FileHistory(Struct, frozen=True, kw_only=True):
     undoes: Mapping[str, Collection[str]]
     tool_edits: Collection[str]
     oldest: float
+    memory: FileMemory | None = None
 
     def rewound(self, chosen: Collection[str], present: bytes | None, content_of: ContentOf) -> Rewound:
         """Return the rewind of the chosen steps."""
-        return rewind_file(self.steps, chosen, present, content_of, self.cancelled, self.undoes, self.tool_edits)
+        return rewind_file(
+            self.steps, chosen, present, content_of, self.cancelled, self.undoes, self.tool_edits, self.memory
+        )
 
 
 class _KeptRewind(Struct, frozen=True):

@@ -24,11 +24,14 @@ from fileops.record import git
 from fileops.service.rewind.answers import KnownContents, find_answer, keep_answer, key_of
 from fileops.service.rewind.files import are_all_kept, find_carried, find_undone, steps_with_renames, tool_edits_of
 from fileops.service.rewind.lineage import Lineages, follows_all
+from fileops.service.rewind.memories import Memories
 
 MAX_MERGES = 64  # of one file, whose parents are read from git, the newest
 
 
-def blame(store: RecordedChanges, fs: FileSystem, file_path: str, *, by_cells: bool = False) -> list[BlamedLines]:
+def blame(
+    store: RecordedChanges, fs: FileSystem, file_path: str, *, by_cells: bool = False, memories: Memories | None = None
+) -> list[BlamedLines]:
     """Return who last changed each line of the current content, top to bottom. Raises: the failures of reading.
 
     by_cells: of a notebook that has cells, the lines are those of their sources.
@@ -63,7 +66,8 @@ def blame(store: RecordedChanges, fs: FileSystem, file_path: str, *, by_cells: b
     owned = find_answer(store, path, key, list[OwnedLines])
     if owned is None:
         known_contents = KnownContents(contents)
-        owned = owners_of_lines(steps, present, known_contents, undoes, tool_edits, carried, parents)
+        memory = None if memories is None or cells is not None else memories.of(path, len(steps))
+        owned = owners_of_lines(steps, present, known_contents, undoes, tool_edits, carried, parents, memory)
         if known_contents.are_complete:
             oldest = min((entry.time for entry in entries), default=0.0)
             keep_answer(store, path, "blame", key, owned, oldest=oldest)

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from fileops.core import text
 from fileops.core.merge.authorship import ChangedPlace, find_changed_places, without_places
 from fileops.core.merge.undo import MAX_COMPARED_BYTES
+from fileops.core.story.memory import FileMemory
 from fileops.model.edits import LineRange, Splice
 from fileops.model.errors import BinaryFile
 from fileops.model.files import Snapshot
@@ -333,7 +334,13 @@ def find_cancelled(history: Sequence[Entry], chosen: Set[str]) -> set[str]:
     }
 
 
-def make_history(path: str, steps: Sequence[FileStep], history: Sequence[Entry], chosen: Set[str]) -> FileHistory:
+def make_history(
+    path: str,
+    steps: Sequence[FileStep],
+    history: Sequence[Entry],
+    chosen: Set[str],
+    memory: FileMemory | None = None,
+) -> FileHistory:
     """Return what a rewind of the chosen entries is computed from. Args: history: from the oldest chosen one on."""
     return FileHistory(
         path=path,
@@ -342,6 +349,7 @@ def make_history(path: str, steps: Sequence[FileStep], history: Sequence[Entry],
         undoes=find_undone(history),
         tool_edits=tool_edits_of(history),
         oldest=min((entry.time for entry in history), default=0.0),
+        memory=memory,
     )
 
 

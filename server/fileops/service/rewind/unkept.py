@@ -74,6 +74,7 @@ from fileops.service.rewind.files import (
 )
 from fileops.service.rewind.items import is_by
 from fileops.service.rewind.lineage import Lineages
+from fileops.service.rewind.memories import Memories
 
 MAX_FILES = 1000  # in one list
 MAX_PREPARED = 1000  # changes of one file that are computed before they are listed
@@ -105,7 +106,7 @@ class UnkeptPlaces(Struct, frozen=True):
 
     cache: belongs to this record. Threads may share it: an entry is always replaced as a whole, and is used only while
     it fits. committed: leaves changes that git also has out of lists; None if a commit does not count as a keep.
-    states: what git answered for this request, None for a file that it does not know.
+    states: what git answered for this request, None for a file that it does not know. memories: of this record's files.
     """
 
     store: Decisions
@@ -114,6 +115,7 @@ class UnkeptPlaces(Struct, frozen=True):
     cache: PlacesCache = field(default_factory=dict)
     committed: CommittedFiles | None = None
     states: dict[str, GitState | None] = field(default_factory=dict)
+    memories: Memories = field(default_factory=Memories)
 
     # --- lists -------------------------------------------------------------------------------------------------
 
@@ -151,13 +153,16 @@ class UnkeptPlaces(Struct, frozen=True):
     def prepare(self, paths: Iterable[str]) -> Iterator[None]:
         """Compute what a list of these files would have, so that the record has the answers. Yields after each file.
 
-        Files with more changes than MAX_PREPARED are left out: a daemon that ends waits for the one that is computed.
+        Files with more new changes than MAX_PREPARED are left out: a daemon that ends waits for the one that is
+        computed. Those of which the story is remembered are not new.
         """
         lineages = Lineages(self.store, _is_rename)
         chosen = {path: lineages.of(path) for path in paths}
         self._ask_git(chosen)
         for path, lineage in chosen.items():
-            if sum(map(_is_open, lineage)) <= MAX_PREPARED:
+            n_open = sum(map(_is_open, lineage))
+            memory = self.memories.of(path, n_open)
+            if n_open <= MAX_PREPARED + (0 if memory is None else memory.n_listed):
                 self._all_places_in(path, lineage, self._read(path))
                 yield
 
@@ -405,15 +410,15 @@ class UnkeptPlaces(Struct, frozen=True):
         present = snapshot.data if snapshot.exists else None
         if present is not None and (is_too_long(present) or text.is_binary(present, text.detect_format(present))):
             return [], []
-        told, contents = make_history(snapshot.path, steps, history, set(chosen)), StoredContents(self.store)
+        memory = self.memories.of(snapshot.path, len(steps))
+        told, contents = make_history(snapshot.path, steps, history, set(chosen), memory), StoredContents(self.store)
         if are_all_kept(history) and snapshot.source == "disk":
             rewound = find_rewind(self.store, told, chosen, present, contents, kind="rewind of places")
         else:
             rewound = told.rewound(chosen, present, contents)
-        own = own_places(steps, chosen, present, rewound.content, contents, told.undoes, told.tool_edits)
-        if not rewound.left:
-            return own, []
-        return own, find_shared_places(steps, chosen, present, rewound.content, contents, told.undoes, told.tool_edits)
+        of_file = steps, chosen, present, rewound.content, contents, told.undoes, told.tool_edits, memory
+        own = own_places(*of_file)
+        return own, find_shared_places(*of_file) if rewound.left else []
 
     def _find_undone_places(self, lineage: Sequence[Entry], snapshot: Snapshot) -> Iterator[UndonePlace]:
         """Yield what people undid in one file since the newest turn of the session that wrote it."""
