@@ -187,16 +187,19 @@ class HistoryGame:
 
     async def _undo(self) -> None:
         """A person undoes all that an agent has done, or one change; and at times redoes it at once."""
-        agent, before = self._dice.choice(AGENTS), self._texts()
+        agent, before, is_sure = self._dice.choice(AGENTS), self._texts(), True
         if self._dice.random() < 0.4:
             target: dict[str, object] = {"session_id": f"{agent}:s"}
         else:
             entries = [entry for entry in await self._entries() if entry["undoable"] and agent in _said_to_be(entry)]
             if not entries:
                 return
-            target = {"entry_id": self._dice.choice(entries[:6])["entry_id"]}
+            chosen = self._dice.choice(entries[:6])
+            target, is_sure = {"entry_id": chosen["entry_id"]}, len(_said_to_be(chosen)) == 1
         is_redone = self._dice.random() < 0.3
-        if (rewind_id := await self._rewind(target, agent)) is None:
+        # What somebody undoes although its author is unsure may be all words of others.
+        others = set[str]() if is_sure else _words_in(before)
+        if (rewind_id := await self._rewind(target, agent, others)) is None:
             return
         back = _words_in(self._texts()) - _words_in(before)
         if not is_redone:
