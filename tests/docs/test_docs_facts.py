@@ -1,15 +1,17 @@
-"""Facts that stand on several pages: each method, code, command, option and module that a page names exists.
+"""Facts that stand on several pages: each method, code, command, option, exception and module that a page names exists.
 
 The release notes of ended versions and the decisions of `adr/` say what was true then, and are not looked at.
 """
 
 import argparse
+import builtins
 import json
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, cast
 
+import fileops_client
 from architecture.imports import ROOT
 from fileops.arguments import parser
 from fileops.model.errors import FAILURES
@@ -28,6 +30,7 @@ CODE = re.compile(r"^```.*?\n(.*?)^```|`([^`\n]+)`", re.MULTILINE | re.DOTALL)
 OPTION = re.compile(r"fileops-server[^`\n|;#]*")
 MODULE = re.compile(r"`((?:server/fileops|fileops|tests|clients)/[\w./-]+\.(?:py|ts|lua|sh))\b")
 NAME = re.compile(r"`\"?([a-z]+(?:_[a-z0-9]+)+)\"?`")
+EXCEPTION = re.compile(r"`([A-Z][A-Za-z]*(?:Error|Lost|Missing|Refused|Timeout))`")
 WORD = re.compile(r"[A-Za-z_]\w*")
 OF_OTHERS = {"from-classes.md", "SEEDS.md", "STYLE.md"}  # pages with names of another program, of orders, of examples
 SOURCES = ("server", "clients", "examples", "tools", "tests")
@@ -140,6 +143,18 @@ def test_modules_that_a_page_names_exist() -> None:
         if not any((base / name).exists() for base in (ROOT, ROOT / "server", ROOT / "clients" / "python"))
     ]
     assert complaints == []
+
+
+def test_exceptions_that_a_page_for_users_names_exist() -> None:
+    known = {*fileops_client.__all__, *dir(builtins)}
+    named = [
+        (page, name)
+        for page, text in texts()
+        if not page.startswith("docs/internals/")
+        for name in EXCEPTION.findall(text)
+    ]
+    assert len(named) >= 8
+    assert [f"{page}: {name}" for page, name in named if name not in known] == []
 
 
 def test_codes_in_docstrings_of_the_client_exist() -> None:
