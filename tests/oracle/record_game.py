@@ -54,6 +54,7 @@ OPENS_NO_FILE = {
     "begin", "end", "command_rename", "command_remove", "outside_rename", "outside_remove", "stop", "lose", "clock",
     "wait",
 }  # fmt: skip
+REPORTED_WITHIN_S = 1.0  # of a change: a save that is reported later explains none (R-BY-1, row 2)
 TOGETHER = 6  # a stop, a loss, a lock or a lack of descriptors lasts so many steps at most
 
 
@@ -106,6 +107,7 @@ class RecordGame:
         self._made_at: dict[str, str] = {}  # where each word was written first
         self._copied: dict[str, str] = {}  # files that an agent made by a copy, with the agent
         self._saved_again: set[str] = set()  # words of others that only an editor's buffer had when it was saved
+        self._saved_late: set[str] = set()  # words of texts whose save was reported too late
         self._seen: set[str] = set()  # in any entry
         self._returned: set[str] = set()  # words that came back by a copy, a rename, or a save of an earlier text
         self._renamed: dict[str, str] = {}  # files that an agent renamed, with their name before
@@ -385,6 +387,7 @@ class RecordGame:
         self._note(f"the person saves {path.name}, {how}")
         gone = set(text.splitlines()) - set(self._lines(path))
         self._saved_again |= {word for word in gone if not word.startswith(f"{PERSON}x")}
+        begun = steady_time()
         if how == "rename":
             beside = path.with_name(f".{path.name}.new")
             beside.write_text(text)
@@ -395,15 +398,19 @@ class RecordGame:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
         self._buffers[str(path)][1] = text
-        report = asyncio.create_task(self._report(path, dice.choice((0.0, 0.0, 0.005, 0.05))))
+        report = asyncio.create_task(self._report(path, text, begun, dice.choice((0.0, 0.0, 0.005, 0.05))))
         self._reports.add(report)
         report.add_done_callback(self._reports.discard)
         return True
 
-    async def _report(self, path: Path, after_s: float) -> None:
+    async def _report(self, path: Path, text: str, begun: float, after_s: float) -> None:
         if after_s:
             await asyncio.sleep(after_s)
         self._editor.notify("textDocument/didSave", {"textDocument": {"uri": path.as_uri()}})
+        await self._editor.call("fileops/ask")  # answered after the report was taken
+        if steady_time() - begun > REPORTED_WITHIN_S:
+            self._note(f"the save of {path.name} was reported late")
+            self._saved_late |= {match[0] for match in WORD.finditer(text)}
 
     async def reload(self, dice: random.Random) -> bool:
         """The editor shows what others have written."""
@@ -605,6 +612,9 @@ class RecordGame:
             author = word.partition("x")[0]
             if self._made_at[word] != entry["path"]:
                 continue  # it came by a copy or a rename
+            if word in self._saved_late:
+                self.outcomes["(a word whose save was reported late)"] += 1
+                continue
             self.outcomes[f"a word of {'an agent' if author in AGENTS else author}: {by['kind']}"] += 1
             authors = {author, PERSON} if word in self._saved_again else {author}
             require(
