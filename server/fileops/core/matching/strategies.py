@@ -135,7 +135,8 @@ def find_regex(body: NormalizedText, edit: Edit) -> Iterable[MatchPlace]:
 
 
 def _decode_group(group: bytes | None) -> str:
-    return (group or b"").decode("utf-8", "surrogateescape")
+    """Return what a group matched as a caller would give it: a line end as CR LF, so that a CR before it stays."""
+    return (group or b"").decode("utf-8", "surrogateescape").replace("\n", "\r\n")
 
 
 def _template(new: str, names: dict[str, int], n_groups: int) -> list[str | int]:

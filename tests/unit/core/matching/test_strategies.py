@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import cast
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from fileops.core import plan as core_edit
@@ -99,6 +99,7 @@ def test_lone_surrogate_of_utf16_is_not_split() -> None:
     assert edited(lone, wish) == "\ufeff-a-\ud800-b-".encode("utf-16-le", "surrogatepass")
 
 
+@example("\r\r\n", TextFormat(encoding="utf-8", bom=b""), r"\s*", r"\0")  # a CR that is text, and a line end
 @given(
     content=awkward_texts,
     fmt=formats,
