@@ -712,7 +712,7 @@ class RecordGame:
             for entry in await self._entries()
             if entry["by"]["kind"] in {"session", "command"} and entry["by"]["session_id"].startswith(agent)
         }
-        before = self._words_on_disk()
+        before = {word: path for word, path in self._words_on_disk().items() if word not in self._saved_late}
         for session in sorted(sessions):
             result = await self._editor.call("fileops/rewind", {"session_id": session, "approved": True})
             self.outcomes[f"undo: {result['error'] and result['error']['code']}"] += 1
