@@ -204,8 +204,9 @@ class ProcessGame(RecordGame):
         self._undo_faults_of_dead()
         for agent in tuple(self._writing):  # a command without a daemon
             await self._before_end(agent)
-        if self._reports:
-            await asyncio.gather(*self._reports)
+        for report in self._reports:  # a daemon that has ended answers none
+            report.cancel()
+        await asyncio.gather(*self._reports, return_exceptions=True)
 
     def _undo_faults_of_dead(self) -> None:
         self._is_suspended = False
