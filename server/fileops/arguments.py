@@ -4,10 +4,14 @@ import argparse
 import difflib
 import functools
 import re
+import sys
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from fileops import __version__
+
+if TYPE_CHECKING:
+    from _typeshed import SupportsWrite
 
 ABOUT = """\
 A daemon through which AI agents and people edit the same files at the same time.
@@ -218,6 +222,13 @@ class _ArgumentParser(argparse.ArgumentParser):
             what = "there is no command" if given["name"] == "COMMAND" else f"{given['name']} cannot be"
             message = f"{what} {given['value']}. Did you mean {meant}?" if meant else message
         super().error(message)
+
+    def _print_message(self, message: str, file: "SupportsWrite[str] | None" = None) -> None:
+        """Write to stdout without argparse's `except OSError: pass`, so that the status says what was not written."""
+        if file is sys.stdout and file is not None:
+            file.write(message)
+        else:
+            super()._print_message(message, file)
 
     def parse_known_args(  # pyright: ignore[reportIncompatibleMethodOverride] - of typeshed's overloads
         self, args: Any = None, namespace: Any = None

@@ -54,11 +54,12 @@ def test_unwritable_output_ends_a_command_without_a_traceback(here: Place, comma
     assert re.search(rb"status [01]\n", done.stderr)
 
 
-def test_full_output_is_named(here: Place) -> None:
+@pytest.mark.parametrize("command", ["schema", "--version", "--help"])
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_full_output_is_named(here: Place, command: str, unbuffered: str) -> None:
+    environment = {**here.process_env, "PYTHONUNBUFFERED": unbuffered}
     with open("/dev/full", "wb") as full:
-        done = subprocess.run(
-            [*FILEOPS, "schema"], env=here.process_env, stdout=full, stderr=subprocess.PIPE, check=False
-        )
+        done = subprocess.run([*FILEOPS, command], env=environment, stdout=full, stderr=subprocess.PIPE, check=False)
     assert done.returncode == 1
     assert done.stderr == b"fileops-server: stdout could not be written: No space left on device.\n"
 

@@ -11,6 +11,7 @@ import atexit
 import ctypes
 import gc
 import importlib
+import io
 import json
 import os
 import random
@@ -110,6 +111,9 @@ def _stream(fd: int, mode: str, like: Any) -> Any:
         os.fstat(fd)
     except OSError:
         return None
+    if mode == "w" and like.write_through:  # as PYTHONUNBUFFERED asks
+        raw = io.FileIO(fd, "w", closefd=False)
+        return io.TextIOWrapper(raw, encoding=like.encoding, errors=like.errors, write_through=True)
     is_terminal = os.isatty(fd)
     buffering = 1 if is_terminal or fd == 2 else -1
     return open(fd, mode, buffering, encoding=like.encoding, errors=like.errors, closefd=False)
