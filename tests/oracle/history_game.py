@@ -16,8 +16,8 @@ After each step all views are asked for, for each file, and compared with the or
   one change has no other lines than the list says.
 
 What was written when the daemon was killed or ended may have been seen by nobody, and so may be what the record says to
-have found by comparing files, as on a disk that did not answer in time. Such a word may belong to nobody, to "outside",
-or be unsure. No view may give it to somebody else for certain.
+have found by comparing files, as on a disk that did not answer in time, and what was saved if it was reported too
+late. Such a word may belong to nobody, to "outside", or be unsure. No view may give it to somebody else for certain.
 
 `python tests/oracle/history_game.py --games 100` plays more of them; every fourth has a daemon in a process.
 """
@@ -32,6 +32,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections import Counter
 from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from contextlib import AsyncExitStack
@@ -44,6 +45,7 @@ if __name__ == "__main__":
 
 from fileops.model.settings import Settings
 from oracle.process_game import DaemonProcess
+from oracle.record_game import REPORTED_WITHIN_S
 from support.daemon_process import Place
 from support.patience import PATIENCE_S
 from support.shared_daemon import LspClient, Refused, SharedDaemon, shared_daemon, until_recorded
@@ -179,9 +181,13 @@ class HistoryGame:
         client.open(path)
         client.change(path, text, version=2)
         await client.call("fileops/recordStatus", {})  # answered after what was typed has been noted
+        words, begun = set(text.split()) - set(path.read_text().split()), time.monotonic()
         path.write_text(text)
         document = {"textDocument": {"uri": path.as_uri()}}
         client.notify("textDocument/didSave", document)
+        await client.call("fileops/recordStatus", {})  # answered after the report was taken
+        if time.monotonic() - begun > REPORTED_WITHIN_S:
+            self._unknowable |= words
         await self._drain()
         client.notify("textDocument/didClose", document)
 
