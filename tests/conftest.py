@@ -2,6 +2,7 @@
 
 import fcntl
 import gc
+import itertools
 import os
 import shutil
 import sys
@@ -17,16 +18,19 @@ from xdist.scheduler import LoadGroupScheduling
 
 from support import sshd as ssh_server
 from support.daemon_process import Place, place
+from support.in_memory import IN_MEMORY
 from support.late_imports import defer_iris
 from support.patience import FULL_S, MANY, shrink_patience
 from support.warm_start import POOL, install
 
 # Daemons start as they do for a user, from compiled modules: to compile them doubles the processor time of a start.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+os.environ.pop("PYTHONUNBUFFERED", None)  # a shared daemon does not inherit it, so the fork server could not start one
 sys.dont_write_bytecode = False  # also of tests, whose assertions pytest would rewrite in each run
 
 # Shared daemons keep a record of changes: that of a test is not the user's, nor that of another process of tests.
-_STATE = tempfile.TemporaryDirectory(prefix="fileops-state-", ignore_cleanup_errors=True)
+_STATE = tempfile.TemporaryDirectory(prefix="fileops-state-", dir=IN_MEMORY, ignore_cleanup_errors=True)
+_states = itertools.count()
 os.environ["XDG_STATE_HOME"] = _STATE.name
 
 # Parts of the suite by the beginning of their tests' names, those that take longest first, with the mark of each.
@@ -170,9 +174,9 @@ def pytest_unconfigure() -> None:
 def state_of_this_test(monkeypatch: pytest.MonkeyPatch) -> Generator[None]:
     """The record of a shared daemon outlives it, with its history of edits: the next test's daemon begins without.
 
-    A recorder that is slow to end may write into the folder of its test afterwards.
+    A recorder that is slow to end may write into the folder of its test afterwards. Most tests write none.
     """
-    folder = tempfile.mkdtemp(dir=_STATE.name)
+    folder = f"{_STATE.name}/{next(_states)}"
     monkeypatch.setenv("XDG_STATE_HOME", folder)
     yield
     shutil.rmtree(folder, ignore_errors=True)

@@ -82,6 +82,13 @@ def test_forked_shared_daemon_has_what_a_started_one_has(here: Place, monkeypatc
     assert forked == shared(here)
 
 
+def test_shared_daemon_is_forked_though_it_gets_fewer_variables(here: Place) -> None:
+    """It gets none of those that tell the interpreter something. A real start takes most of the time of a test."""
+    with raw_client() as private:
+        places = Path(f"/proc/{private.process.pid}/auxv").read_bytes()  # of the program and its libraries, at random
+        assert Path(f"/proc/{here.start()}/auxv").read_bytes() == places
+
+
 @pytest.mark.parametrize("is_forked", [True, False])
 def test_end_of_a_forked_process_is_that_of_a_started_one(is_forked: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(POOL, "is_off", not is_forked)

@@ -33,6 +33,7 @@ from oracle.process_game import ProcessGame
 from oracle.record_game import RecordGame
 from oracle.review_game import ReviewGame
 from oracle.shared_game import SharedGame
+from support.in_memory import IN_MEMORY
 
 # Two private daemons with an editor at one, or a shared one; "reviews": a shared one, with many edits that wait.
 # "record": a shared one, and the programs and people whose changes it records; "process": the same in its own process.
@@ -45,7 +46,6 @@ _GAMES: dict[Daemon, tuple[type[Game | SharedGame | ReviewGame | RecordGame], Ca
     "record": (RecordGame, record_game.steps_of),
     "process": (ProcessGame, process_game.steps_of),
 }
-_MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # hundreds of synced edits: a disk takes minutes
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ def play(
     seed: int, steps: Sequence[Step] | None = None, *, daemon: Daemon = "private", n_steps: int = N_STEPS
 ) -> Report:
     """One game. steps: by default those of the seed."""
-    with tempfile.TemporaryDirectory(dir=_MEMORY) as folder:
+    with tempfile.TemporaryDirectory(dir=IN_MEMORY) as folder:
         playing = _GAMES[daemon][0](os.path.realpath(folder), seed)
         try:
             playing.play(list(steps_of(daemon, seed, n_steps) if steps is None else steps))

@@ -3,7 +3,6 @@
 import contextlib
 import io
 import json
-import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -15,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from fileops import cli
+from support.in_memory import IN_MEMORY
 
 # By host: its files that are parsed, below the home (`h/`) or the project (`p/`).
 FILES = {
@@ -26,8 +26,6 @@ FILES = {
     "cursor": ["p/.cursor/mcp.json"],
     "zed": ["h/.config/zed/settings.json"],
 }
-# Thousands of files are synced: where there is such a folder, no disk waits for it.
-IN_MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 EXCLUDE = "p/.git/info/exclude"
 # Keys that the hosts' own settings have, so that a document has some of what is added, all of it, or something else.
 KEYS = st.sampled_from([

@@ -31,10 +31,10 @@ from fileops.service.workspace import Workspace
 from fileops.tracking.freshness import Freshness
 from fileops.watch import stat_scan
 from support.events import EventRecorder
+from support.in_memory import IN_MEMORY
 from support.in_process import Person, SystemClock, asker_of, rules_in
 
 NEVER_S = 3600.0
-_MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # hundreds of synced edits: a disk takes minutes
 FILES = {"f": "f", "link": "f", "g": "g", "h": "h", "twin": "twin"}  # h and twin are one file under two names
 names = st.sampled_from(sorted(FILES))
 sessions = st.sampled_from(["a", "b"])
@@ -66,7 +66,7 @@ def made_of(data: bytes, edits: tuple[Edit, ...]) -> bytes | str:
 class ServiceMachine(RuleBasedStateMachine):
     @initialize()
     def begin(self) -> None:
-        self.folder = tempfile.TemporaryDirectory(dir=_MEMORY)
+        self.folder = tempfile.TemporaryDirectory(dir=IN_MEMORY)
         self.root = Path(self.folder.name).resolve() / "w"
         self.root.mkdir()
         fs = LocalFileSystem(state_folder=str(self.root.parent / "state"))

@@ -27,10 +27,10 @@ from race.disk import Disk, Outsider
 from race.editors import CAPABILITIES, Editor
 from race.ledger import Ledger
 from support.daemon_process import Place, place
+from support.in_memory import IN_MEMORY
 from support.mcp_client import McpClient
 
 Rule = Literal["mtime", "content", "relevant"]
-_MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 _RULES: tuple[Rule, ...] = ("mtime", "content", "relevant")
 CALL_S = 60.0
 
@@ -176,7 +176,7 @@ class Race:
 def run(setting: Setting) -> Report:
     with ExitStack() as stack:
         here = stack.enter_context(place())
-        folder = stack.enter_context(tempfile.TemporaryDirectory(dir=_MEMORY))
+        folder = stack.enter_context(tempfile.TemporaryDirectory(dir=IN_MEMORY))
         return asyncio.run(Race(os.path.realpath(folder), here, setting).run())
 
 

@@ -133,12 +133,13 @@ class _Pool:
         self._lock = threading.Lock()
         self._servers: OrderedDict[Key, _Server] = OrderedDict()  # used last: last
         self._n_used: Counter[Key] = Counter()
-        self._own_key = _key_of(os.environ)
+        self._own_key: Key = ()
         self._surroundings: object = None
 
     def begin(self, address: str | None = None) -> None:
         """Repeat starts from these surroundings. address: of the server that has forked this process."""
         self._surroundings = surroundings()
+        self._own_key = _key_of(os.environ)
         if address is not None:
             self._servers[self._own_key] = _Server(address)
 
