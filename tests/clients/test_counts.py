@@ -26,6 +26,7 @@ CONFIG = f"lua vim.g.fileops = {{ cmd = {{ {sys.executable!r}, '-m', 'fileops' }
 STATUS = "luaeval('require(\"fileops\").status()')"
 LIST = "setqflist([]) + luaeval('require(\"fileops.list\").open()')"
 LISTED = "[len(getqflist()), len(uniq(sort(map(getqflist(), {_, item -> bufname(item.bufnr)}))))]"
+ROW = re.compile(r"  [AMDRX] ")
 COUNT = re.compile(r"(\d+) changes? in (\d+) files?")
 
 
@@ -74,6 +75,7 @@ class Surfaces:
                 await asyncio.sleep(0.02)
         listed = (await self._run("changes")).splitlines()
         assert _count(next(line for line in listed if line.startswith("Not kept: "))) == expected
+        assert len({line.split("  +")[0].split()[-1] for line in listed if ROW.match(line)}) == n_files
         assert _count((await self._run("undo", "--all", "--dry-run")).splitlines()[0]) == expected
         await self.editor_says(n_changes, n_files)
 
@@ -142,6 +144,7 @@ async def ten_states(folder: Path, person: FileOpsClient, all_say: Callable[[int
         async with command(agent, "mv"):
             (folder / "b.txt").rename(folder / "c.txt")
         await all_say(4, 3)
+        await agent.begin_turn(title="edit it under its new name")
         await edited(agent, folder / "c.txt", "line 5", "LINE 5")  # of the renamed file, all of which is one change
         await all_say(4, 3)
         async with command(agent, "rm"):

@@ -127,17 +127,17 @@ async def test_log_has_one_group_for_each_turn_undo_and_what_a_person_wrote(shar
             await entries_of(editor, 5 + version)
     await run(shared, folder, "undo", turn_id, "--path", "a.txt", "--yes")
     assert without_ids(lines_of(await run(shared, folder, "log"))) == [
-        "You  undo of 3 changes by Codex  (1 file +1 -1)",
+        "You  undo of 3 edits by Codex  (1 file +1 -1)",
         "  M a.txt  +1 -1",
         "You  (1 file +2 -0)",
         "  M a.txt  +2 -0",
-        "Codex  count better  (2 files +4 -3, 3 of 6 changes undone)",
+        "Codex  count better  (2 files +4 -3, 3 of 5 edits undone)",
         "  M a.txt  +3 -3 (undone)",
         "  A new.txt  +1 -0",
     ]
     assert lines_of(await run(shared, folder, "log", "-n", "1"))[2:] == ["... there are older changes: -n N shows more"]
     await run(shared, folder, "redo", "last", "--yes")
-    assert without_ids(lines_of(await run(shared, folder, "log")))[0] == "You  redo of 1 change  (1 file +1 -1)"
+    assert without_ids(lines_of(await run(shared, folder, "log")))[0] == "You  redo of 3 edits  (1 file +1 -1)"
 
 
 async def test_log_has_one_line_for_a_branch_switch(shared: Place, folder: Path) -> None:
@@ -760,12 +760,21 @@ async def test_rename_with_an_edit_is_one_change_with_the_lines_of_the_edit_alon
             lines = [line.strip() for line in lines_of(await run(shared, folder, command)) if line.startswith("  ")]
             assert lines == [listed]
         assert "(1 file +1 -1)" in lines_of(await run(shared, folder, "log"))[0]
-        assert "(1 change in 1 file)" in lines_of(await run(shared, folder, "log", "--turns"))[0]
+        assert "(1 edit in 1 file)" in lines_of(await run(shared, folder, "log", "--turns"))[0]
         turn, change, *rest = lines_of(await run(shared, folder, "log", "last-turn"))
-        assert ("(1 change in 1 file)" in turn, change.endswith(listed)) == (True, True)
+        assert ("(1 edit in 1 file)" in turn, change.endswith(listed)) == (True, True)
         assert [line for line in rest if line[:1] not in {"@", " ", ""}] == [
             "rename from a.txt", "rename to z.txt", "--- a.txt", "+++ z.txt", "-four", "+4",
         ]  # fmt: skip
+        back, again = ["  R z.txt to a.txt  +1 -1"], "  a.txt to z.txt  +1 -1  (renamed)"
+        assert lines_of(await run(shared, folder, "undo", "last-turn", "--yes"))[0] == "1 change in 1 file was undone."
+        group, *listed_files = without_ids(lines_of(await run(shared, folder, "log")))
+        assert (group, listed_files[:1]) == ("You  undo of 1 edit by Codex  (1 file +1 -1)", back)
+        redo = lines_of(await run(shared, folder, "redo", "--dry-run"))
+        assert redo[:2] == ["1 change in 1 file would be redone.", again]
+        await run(shared, folder, "redo", "--yes")
+        group = without_ids(lines_of(await run(shared, folder, "log")))[0]
+        assert group == "You  redo of 1 edit  (1 file +1 -1)"
 
 
 @pytest.mark.parametrize("name", ["a.txt", "z.txt"])
@@ -885,8 +894,8 @@ async def test_turn_of_an_agent_that_has_left_is_not_called_open(shared: Place, 
         await until_started(agent)
         await agent.begin_turn(title="a prompt")
         assert (await agent.write(folder / "new.txt", "made\n")).ok
-        assert "(1 change in 1 file, not ended)" in lines_of(await run(shared, folder, "log", "--turns"))[0]
-    assert lines_of(await run(shared, folder, "log", "--turns"))[0].endswith("(1 change in 1 file)")
+        assert "(1 edit in 1 file, not ended)" in lines_of(await run(shared, folder, "log", "--turns"))[0]
+    assert lines_of(await run(shared, folder, "log", "--turns"))[0].endswith("(1 edit in 1 file)")
 
 
 async def test_wrong_command_names_the_one_that_was_meant(shared: Place, folder: Path) -> None:
@@ -911,7 +920,7 @@ async def test_undo_of_what_is_left_of_a_kept_change_says_so(shared: Place, fold
     assert done.stdout.decode().splitlines()[:2] == ["1 change in 1 file was undone.", "  a.txt  +1 -1"]
     assert (folder / "a.txt").read_text() == OLD.replace("one", "1")
     assert "Codex" in lines_of(await run(shared, folder, "blame", "a.txt"))[0]
-    assert "undo of a part of a change" in lines_of(await run(shared, folder, "log"))[0]
+    assert "undo of a part of an edit" in lines_of(await run(shared, folder, "log"))[0]
 
 
 async def test_changes_names_all_who_wrote_a_place(shared: Place, folder: Path) -> None:

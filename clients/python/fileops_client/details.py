@@ -373,6 +373,8 @@ class RewoundFile(TypedDict):
     """The entries that are completely undone."""
     file_path: str
     """Canonical path."""
+    moved_from: NotRequired[str]
+    """Of a file that the rewind renames: its other name, which is among the files, too, as removed."""
     outcome: Literal["created", "modified", "removed", "unchanged"]
     """What happened to the file."""
     removed: int
@@ -645,9 +647,13 @@ class Details(TypedDict, total=False):
     """
     mtime: float | None
     """Modification time, in seconds since the epoch."""
+    n_changes: int
+    """How many places change, as lists count them: a file that is created, removed or renamed is one."""
     n_decided: int
     """With `undecided`: how many entries are left out, at least in part: kept, committed or overwritten."""
     n_decided_files: int
+    """In how many files these are."""
+    n_files: int
     """In how many files these are."""
     n_frames: int
     """How many images the file contains; only the first is shown."""

@@ -9,6 +9,7 @@ from fileops_client.values import RewindConflict, RewoundFile, ToolError
 class Rewind(Value):
     """What a rewind did, or would do (`dry_run`), or why it did nothing (`error`). plan: the id of a preview.
 
+    n_changes: how many places change, in n_files files; a renamed file is one. n_undone: how many entries are undone.
     n_decided: with `undecided`, how many entries are left out because they are kept, committed or overwritten;
     n_decided_files: in how many files.
     file_path: the file that could not be written; still_undone: files that could not be restored after that.
@@ -22,6 +23,8 @@ class Rewind(Value):
     files: tuple[RewoundFile, ...] = ()
     conflicts: tuple[RewindConflict, ...] = ()
     n_undone: int = 0
+    n_changes: int = 0
+    n_files: int = 0
     n_left: int = 0
     n_decided: int = 0
     n_decided_files: int = 0

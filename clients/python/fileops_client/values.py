@@ -1139,6 +1139,8 @@ class RewoundFile(Value):
     """The entries that are completely undone."""
     file_path: str
     """Canonical path."""
+    moved_from: str | None = None
+    """Of a file that the rewind renames: its other name, which is among the files, too, as removed."""
     outcome: Literal["created", "modified", "removed", "unchanged"]
     """What happened to the file."""
     removed: int

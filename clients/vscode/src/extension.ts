@@ -7,6 +7,7 @@ import { AskSwitch } from './ask';
 import { UnkeptActions } from './changes/actions';
 import { Before } from './changes/before';
 import { Cells } from './changes/cells';
+import { PlacesKept } from './changes/cursor';
 import { ChangeDiffs } from './changes/diffs';
 import { ChangesHere } from './changes/here';
 import { UnkeptList } from './changes/list';
@@ -77,7 +78,7 @@ export function activate(context: vscode.ExtensionContext): FileopsApi {
   const list = new UnkeptList(daemon);
   const before = new Before(list);
   const here = new ChangesHere(before);
-  const actions = new UnkeptActions(list, before);
+  const actions = new UnkeptActions(list);
   const cells = new Cells(before, daemon);
   const diffs = new ChangeDiffs(before, cells, reviews, actions, log);
   const agents = new Agents(daemon, list, sessionId => own.has(sessionId));
@@ -91,7 +92,7 @@ export function activate(context: vscode.ExtensionContext): FileopsApi {
   let isLeaving = false;
   context.subscriptions.push(
     log, panes, reviews, daemon, problems, list, before, cells, here, actions, diffs, agents, changes, turns, ask, walkthrough, status,
-    new WaitingLine(reviews), new Commands({ list, here, actions, diffs, turns, reviews, agents, history, ask, status, log }),
+    new WaitingLine(reviews), new PlacesKept(), new Commands({ list, here, actions, diffs, turns, reviews, agents, history, ask, status, log }),
     daemon.on('fileops/didChangeReviews')(params => reviews.update(params)),
     daemon.onDidSend(call => own.began(call)),
     daemon.onDidAnswer(({ call: { method, params }, error }) => {

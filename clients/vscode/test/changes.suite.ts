@@ -116,7 +116,7 @@ export function changesSuite(): void {
       assert.equal(row.target?.change_ids.length, 3);
       assert.match(String(row.decorations?.tooltip), /^3 changes of .+: \+2 −2$/);
       const group = insides.changes.groups.find(({ id }) => id === row.groupId)!;
-      assert.match(group.label, /^.+ · \d\d:\d\d · \+\d+ −\d+$/);
+      assert.match(group.label, /^.+ · \+\d+ −\d+ · \d\d:\d\d$/);
       await until(() => insides.changes.count === 0, 'git counts the file already');
       await run('keep', row);
       await until(() => insides.changes.groups.length === 0, 'with the last one the list goes away');
@@ -155,9 +155,9 @@ export function changesSuite(): void {
       await until(() => editor.document.getText() === disk(path), 'the document shows it');
     });
 
-    it('leaves cursor and view at their text when changes above and below are undone', async () => {
+    it('leaves cursor and view at their text when changes above and below are undone, redone or made by an agent', async () => {
       const text = Array.from({ length: 300 }, (_, i) => `line ${i + 1}\n`).join('');
-      const { editor } = await changed(text, [
+      const { path, editor } = await changed(text, [
         { old_string: 'line 5\n', new_string: 'line 5\nnew\nnew\n' }, { old_string: 'line 250\n', new_string: 'LINE 250\n' }]);
       const at = (line: number) => editor.document.lineAt(line).text;
       const top = () => at(editor.visibleRanges[0]!.start.line);
@@ -166,12 +166,22 @@ export function changesSuite(): void {
       await until(() => editor.visibleRanges[0]!.start.line > 100, 'the view is there');
       for (const turn of [1, 2]) await vscode.commands.executeCommand('setContext', 'test.caughtUp', turn);
       const before = { top: top(), cursor: at(150) };
+      const isKept = async (shown: string, line: number): Promise<void> => {
+        await until(() => editor.document.getText() === shown, 'the document shows it');
+        await until(() => editor.selection.active.line === line, 'the cursor is at its text');
+        for (const turn of [1, 2]) await vscode.commands.executeCommand('setContext', 'test.caughtUp', turn);
+        assert.deepEqual({ top: top(), cursor: at(editor.selection.active.line) }, before);
+        assert.deepEqual([editor.selection.start.character, editor.selection.end.character], [2, 4]);
+      };
+      const edited = editor.document.getText();
       await run('undoFile');
-      await until(() => editor.document.getText() === text, 'the document shows it');
-      await until(() => editor.selection.active.line === 148, 'the cursor is at its text');
-      for (const turn of [1, 2]) await vscode.commands.executeCommand('setContext', 'test.caughtUp', turn);
-      assert.deepEqual({ top: top(), cursor: at(editor.selection.active.line) }, before);
-      assert.deepEqual([editor.selection.start.character, editor.selection.end.character], [2, 4]);
+      await isKept(text, 148);
+      await run('redo');
+      await isKept(edited, 150);
+      await session.read({ file_path: path });
+      const edits: [Edit, ...Edit[]] = [{ old_string: 'line 20\n', new_string: '' }, { old_string: 'line 280\n', new_string: 'LINE 280\n' }];
+      assert.equal((await session.multiEdit({ file_path: path, edits })).status, 'success');
+      await isKept(edited.replace('line 20\n', '').replace('line 280\n', 'LINE 280\n'), 149);
     });
 
     it('is decided by the buttons of the peek: each change that overlaps is meant', async () => {
@@ -351,7 +361,7 @@ export function changesSuite(): void {
       assert.equal((await api.request('fileops/applyPatch', { patch, session_id: session.id! })).status, 'success');
       const row = await until(() => rowOf(made), 'it is listed');
       assert.match(String(row.decorations?.tooltip), /^1 change of .+: moved from .*old\.py, \+1 −1$/);
-      assert.match(insides.changes.groups.find(({ id }) => id === row.groupId)!.label, / · \+1 −1$/);
+      assert.match(insides.changes.groups.find(({ id }) => id === row.groupId)!.label, / · \+1 −1 · /);
       const listed = (await insides.history.entries()).filter(({ path: changed }) => changed === made || changed === old);
       assert.deepEqual(listed.map(entry => [entry.path, entry.edited]), [[made, { added: 1, removed: 1 }]]);
       assert.deepEqual(rows().filter(({ target }) => target).map(({ resourceUri }) => path.basename(resourceUri.fsPath)), ['renamed.py']);
@@ -423,11 +433,11 @@ export function changesSuite(): void {
       const { turn_id } = await turn('the second');
       await session.edit({ file_path: path, old_string: 'line 9\n', new_string: 'LINE 9\n' });
       await until(() => marks(path).length === 2, 'both are marked');
-      const labels = () => insides.changes.groups.slice(1).map(({ label }) => label.split(' · ')[1]);
+      const labels = () => insides.changes.groups.slice(1).map(({ label }) => label.split(' · ')[2]);
       await until(() => labels().includes('the first') && labels().includes('the second'), 'each turn is a group with its title');
       assert.equal(labels()[0], 'the second', 'the newest is the first');
       const second = insides.changes.groups.find(({ label }) => label.includes('the second'))!;
-      assert.match(second.label, / · \+1 −1$/);
+      assert.match(second.label, / · \+1 −1 · /);
       assert.equal(await textBefore(path, second.id), LINES.replace('line 3\n', 'LINE 3\n'), 'the diff of a turn lacks its changes only');
       const { turns } = await insides.daemon.request('fileops/turns', {});
       await insides.turns.preview(turns.find(one => one.turn_id === turn_id)!);

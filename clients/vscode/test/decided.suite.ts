@@ -2,7 +2,6 @@ import * as assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import * as vscode from 'vscode';
 import type { Review as Question } from '../src/protocol';
-import { Walkthrough } from '../src/ui/walkthrough';
 import { agent, api, insides, nothingLeft, proposed, shown, withReviews } from './reviewing';
 import { closeViews, disk, file, once, type Review, shownDiffs, until } from './world';
 
@@ -58,20 +57,6 @@ export function decidedSuite(): void {
       await insides.reviews.decide(again, 'accept');
       assert.equal((await done).status, 'success', (await done).output);
       assert.equal(disk(path), wanted);
-      await nothingLeft();
-    });
-
-    it('ticks its step of the walkthrough, when the person makes it by a command', async () => {
-      const walkthrough = new Walkthrough(insides.daemon, insides.agents, insides.actions, insides.reviews);
-      const path = file(text({}));
-      const session = await agent(path);
-      const done = session.edit({ file_path: path, old_string: 'line 2\n', new_string: 'agent 2\n', workDoneToken: 'tests' });
-      await shown();
-      assert.equal(walkthrough.reached.has('ask'), false, 'not by the question');
-      await vscode.commands.executeCommand('fileops.accept');
-      assert.equal((await done).status, 'success', (await done).output);
-      assert.deepEqual([walkthrough.reached.has('ask'), walkthrough.reached.has('keep')], [true, false]);
-      walkthrough.dispose();
       await nothingLeft();
     });
 

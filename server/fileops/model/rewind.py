@@ -92,7 +92,11 @@ class RewindRequest(Struct, frozen=True, kw_only=True):
 
 
 class RewindFileOutcome(Struct, frozen=True, kw_only=True):
-    """What the rewind does to one file. entries: ids of those that are completely undone. edit_id: of the commit."""
+    """What the rewind does to one file. entries: ids of those that are completely undone. edit_id: of the commit.
+
+    n_places: how many runs of lines change; 1 if the file comes, goes, or changes without lines. moved_from: of a file
+    that the rewind renames, its other name, under which it is removed.
+    """
 
     file_path: str
     outcome: RewindOutcome
@@ -100,6 +104,8 @@ class RewindFileOutcome(Struct, frozen=True, kw_only=True):
     applied_to: Source
     change: Change
     edit_id: str | None = None
+    n_places: int = 1
+    moved_from: str | None = None
 
 
 class RewindConflict(Struct, frozen=True, kw_only=True):
@@ -148,6 +154,12 @@ class RewindResult(Struct, frozen=True, kw_only=True):
     needs_approval: bool | None = None
     decided: DecidedCount | None = None
     sessions: tuple[tuple[SessionName, int], ...] = ()
+
+    @property
+    def counted_files(self) -> list[RewindFileOutcome]:
+        """The files as lists count them: a renamed one is one."""
+        old_names = {file.moved_from for file in self.files}
+        return [file for file in self.files if file.file_path not in old_names]
 
 
 # --- what is not kept yet -------------------------------------------------------------------------------------------

@@ -258,22 +258,21 @@ class ChangesScreen(ModalScreen[None]):
         done = await client.rewind(change_ids=chosen.change_ids, approved=True, timeout_s=REWIND_S)
         if done.error is not None:
             return visible(done.error.message)
-        n_changes = count_changes(chosen.rows)
         if (rewind_id := done.rewind_id) is not None:
 
             async def take_back(client: FileOpsClient) -> str:
                 redone = await client.rewind(rewind_id=rewind_id, approved=True, timeout_s=REWIND_S)
                 if redone.error is not None:
                     return visible(redone.error.message)
-                return self._describe(redone, "redone", n_changes)
+                return self._describe(redone, "redone")
 
             self._done.append(take_back)
         back = " z takes it back." if rewind_id is not None else ""
-        return f"{self._describe(done, 'undone', n_changes)}{back}"
+        return f"{self._describe(done, 'undone')}{back}"
 
-    def _describe(self, rewind: Rewind, done: str, n_changes: int) -> str:
-        """What a rewind did, and what it left. n_changes: as the list counts them, if it left nothing."""
-        sentence, *rest = rewind_lines(rewind, self._folder, done, 0, None if rewind.n_left else n_changes)
+    def _describe(self, rewind: Rewind, done: str) -> str:
+        """What a rewind did, and what it left."""
+        sentence, *rest = rewind_lines(rewind, self._folder, done, 0)
         left = [line for line in rest if line[0][1] == "warning"]
         return " ".join("".join(text for text, _ in line).strip() for line in (sentence, *left))
 

@@ -18,7 +18,8 @@ BY_GIT_S = 2.0  # between files that git wrote together, or a file and its log e
 class Group(Struct, kw_only=True):
     """turn_id, or rewind_id of a person's rewind: that of all its entries. move: of HEAD, when git wrote the files.
 
-    is_cut: older entries of the group are missing here. undone: the listed entries that this group undid.
+    is_cut: older entries of the group are missing here. undone: the listed entries that this group undid. n_undone: how
+    many edits these are, or those that a redo restored; a rename is one.
     """
 
     turn_id: str | None = None
@@ -27,6 +28,7 @@ class Group(Struct, kw_only=True):
     is_cut: bool = False
     entries: list[RecordEntry] = []
     undone: list[RecordEntry] = []
+    n_undone: int = 0
 
     @property
     def is_redo(self) -> bool:
@@ -103,8 +105,10 @@ def groups_of(entries: Sequence[RecordEntry], moves: Sequence[HeadMove]) -> list
         group.entries.append(entry)
     known = {entry.entry_id: entry for entry in entries}
     for group in groups:
-        named_ids = (entry_id for entry in group.entries for entry_id in entry.undoes)
+        named_ids = [entry_id for entry in group.entries for entry_id in entry.undoes]
         group.undone = [known[entry_id] for entry_id in named_ids if entry_id in known]
+        meant = [entry_id for entry in group.undone for entry_id in entry.undoes] if group.is_redo else named_ids
+        group.n_undone = len({name for name in meant if name not in known or known[name].moved_to is None})
         if group.is_run and group.entries[0].by.kind == "outside":
             group.move = _move_of(group, moves)
     return list(_join(groups))

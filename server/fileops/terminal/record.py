@@ -11,7 +11,6 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
-from dataclasses import replace
 from typing import Any, Literal, TypedDict, cast
 
 import msgspec
@@ -524,7 +523,7 @@ async def _undo(client: CommandClient, options: argparse.Namespace) -> int:
             "Name what to undo: an id, as `fileops-server log` prints it, a file or folder, --turn ID, --agent NAME, "
             "--command ID, --since ID, or --all."
         )
-    return await _rewind(client, options, target, await _count_undecided(client, options, target))
+    return await _rewind(client, options, target)
 
 
 async def _bring_back(client: CommandClient, options: argparse.Namespace) -> int:
@@ -572,34 +571,11 @@ async def _undo_unkept(client: CommandClient, options: argparse.Namespace) -> in
     if not ids:
         where = "there" if names else "here"
         raise NothingDone(f"There is nothing to undo: all changes by agents {where} are kept or undone.")
-    status = await _rewind(
-        client, options, {"change_ids": ids}, n_changes=len(_list_undoable(files, only_undoable=True))
-    )
+    status = await _rewind(client, options, {"change_ids": ids})
     if status not in {DONE, LEFT} or not any(unkept.truncated for unkept in lists):
         return status
     n_files = len({file.file_path for file in files if file.changes})
     return _fail(options, f"That covered {format_count(n_files, 'file')}, and there are more. Run this again.", LEFT)
-
-
-async def _count_undecided(client: CommandClient, options: argparse.Namespace, target: Target) -> int | None:
-    """How many listed changes an undo takes, if it leaves what is kept or committed; None for another undo.
-
-    The record has an entry for each edit of the same text and two for a rename. Raises: Misused, NotDone, UNREACHABLE.
-    """
-    if options.kept or options.include_unsure or target.keys().isdisjoint(_OF_AN_AGENT):
-        return None
-    session_id, since = target.get("session_id"), target.get("since")
-    first = target.get("since_turn") or target.get("all_since_turn")
-    if first is not None and (turn := (await item_of(client, options, first)).item.turn) is not None:
-        session_id, since = turn.session_id if "since_turn" in target else None, turn.began
-    unkept = await client.unkept(root=options.root, session_id=session_id, turn_id=target.get("turn_id"))
-    paths = [await path_of(client, options, path) or "" for path in options.paths]
-    files = [
-        replace(file, changes=tuple(change for change in file.changes if since is None or change.time >= since))
-        for file in unkept.files
-        if not paths or any(_is_in(path, file.file_path) for path in paths)
-    ]
-    return None if unkept.truncated else len(_list_undoable(files, only_undoable=True))
 
 
 async def _redo(client: CommandClient, options: argparse.Namespace) -> int:
@@ -612,13 +588,8 @@ async def _redo(client: CommandClient, options: argparse.Namespace) -> int:
     return await _rewind(client, options, found.target)
 
 
-async def _rewind(
-    client: CommandClient, options: argparse.Namespace, target: Target, n_changes: int | None = None
-) -> int:
-    """Show the preview, ask, and rewind. Raises: Misused, NotDone, UNREACHABLE.
-
-    Args: n_changes: how many changes of the lists it is; None if it is not about what the lists have.
-    """
+async def _rewind(client: CommandClient, options: argparse.Namespace, target: Target) -> int:
+    """Show the preview, ask, and rewind. Raises: Misused, NotDone, UNREACHABLE."""
     can_ask = sys.stdin.isatty() and sys.stdout.isatty()
     if not (options.yes or options.dry_run or can_ask):
         raise Misused("Without a terminal you cannot be asked: give --yes, or --dry-run to see what would be done.")
@@ -643,15 +614,15 @@ async def _rewind(
         )
 
     if options.yes and not options.dry_run:
-        return _print_rewind(options, await rewind(plan, dry_run=False), n_changes)
+        return _print_rewind(options, await rewind(plan, dry_run=False))
     preview = await rewind(plan, dry_run=True)
     if options.dry_run or preview.error is not None:
-        return _print_rewind(options, preview, n_changes)
+        return _print_rewind(options, preview)
     question = "Redo this?" if options.command == "redo" else "Undo this?"
-    lines = list(rewind_lines(preview, os.getcwd(), _done_by(options), fold_at(), n_changes))
+    lines = list(rewind_lines(preview, os.getcwd(), _done_by(options), fold_at()))
     if not _confirm(question, lines, list(_diffs(preview))):
         raise NothingDone(f"Nothing was {_done_by(options)}.")
-    return _print_rewind(options, await rewind(preview.plan, dry_run=False), n_changes, lines)
+    return _print_rewind(options, await rewind(preview.plan, dry_run=False), lines)
 
 
 def _done_by(options: argparse.Namespace) -> str:
@@ -704,14 +675,12 @@ def _changes_of(file: ShownFile, width: int | None) -> Iterator[Line]:
     yield from cell_lines(file.cells, os.getcwd(), width)
 
 
-def _print_rewind(
-    options: argparse.Namespace, rewind: Rewind, n_changes: int | None, previewed: Sequence[Line] = ()
-) -> int:
+def _print_rewind(options: argparse.Namespace, rewind: Rewind, previewed: Sequence[Line] = ()) -> int:
     """Args: previewed: what the person has just seen and confirmed. Of a long report they need the first line only."""
     if options.json:
         _print(options, msgspec.to_builtins(rewind))
     elif rewind.error is None:
-        lines = list(rewind_lines(rewind, os.getcwd(), _done_by(options), fold_at(), n_changes))
+        lines = list(rewind_lines(rewind, os.getcwd(), _done_by(options), fold_at()))
         if lines[1:] == previewed[1:]:
             del lines[1:]
         if rewind.rewind_id is not None:
@@ -770,20 +739,14 @@ def _fewer(before: Unkept, after: Unkept) -> tuple[int, int]:
     if before.truncated:
         return before.n_changes - after.n_changes, before.n_files - after.n_files
     left = {change.change_id for file in after.files for change in file.changes}
-    gone = [path for change_id, path in _list_undoable(before.files).items() if change_id not in left]
-    return len(gone), len(set(gone))
-
-
-def _list_undoable(files: Iterable[UnkeptFile], *, only_undoable: bool = False) -> dict[str, str]:
-    """The paths of these changes by their ids. A rename counts as a change of the new name only."""
-    listed = list(files)
-    old_names = {file.moved_from for file in listed if file.changes}
-    return {
-        change.change_id: file.file_path
-        for file in listed
+    old_names = {file.moved_from for file in before.files if file.changes}  # a rename counts for its new name only
+    gone = [
+        file.file_path
+        for file in before.files
         for change in file.changes
-        if not (file.operation == "delete" and file.file_path in old_names) and (change.undoable or not only_undoable)
-    }
+        if change.change_id not in left and not (file.operation == "delete" and file.file_path in old_names)
+    ]
+    return len(gone), len(set(gone))
 
 
 async def _changes(client: CommandClient, options: argparse.Namespace) -> int:

@@ -11,7 +11,7 @@ from fileops.terminal.lines import cell_heading, visible
 from fileops.terminal.log_groups import Group, GroupedFile, group_files
 from fileops.terminal.page import COLUMN, Line, cells, plain
 from fileops.terminal.renames import to_shown_files
-from fileops.terminal.unkept_board import UnkeptRow, list_unkept_rows, name_cells
+from fileops.terminal.unkept_board import UnkeptRow, list_turns, list_unkept_rows, name_cells
 from fileops.terminal.words import LinePart, divide_by_words, shorten
 from fileops_client.author import Author
 from fileops_client.rewind import Rewind
@@ -134,17 +134,17 @@ def _size_columns(added: int, removed: int) -> Line:
 
 
 def _describe_undone(group: Group) -> str:
-    n_changes, n_undone = len(group.entries), sum(entry.undone_by is not None for entry in group.entries)
+    counted = [entry for entry in group.entries if entry.moved_to is None]
+    n_edits, n_undone = len(counted), sum(entry.undone_by is not None for entry in counted)
     if group.is_cut:
-        return f": the newest {n_changes} changes, {n_undone} undone"
+        return f": the newest {n_edits} edits, {n_undone} undone"
     if not n_undone:
         return ""
-    return ", undone" if n_undone == n_changes else f", {n_undone} of {format_count(n_changes, 'change')} undone"
+    return ", undone" if n_undone == n_edits else f", {n_undone} of {format_count(n_edits, 'edit')} undone"
 
 
 def _describe_undo(group: Group) -> str:
-    n_undone = len({entry_id for entry in group.entries for entry_id in entry.undoes})
-    what = format_count(n_undone, "change") if n_undone else "a part of a change"
+    what = format_count(group.n_undone, "edit") if group.n_undone else "a part of an edit"
     authors = dict.fromkeys(_session_of(entry.by) for entry in group.undone if entry.by.kind != "person")
     by = f" by {', '.join(authors)}" if authors else ""
     return f"{'redo' if group.is_redo else 'undo'} of {what}{by}"
@@ -173,7 +173,7 @@ def _describe_undoing(entry: RecordEntry) -> str:
         case ():
             return "undoes a part"
         case _:
-            return f"undoes {len(entry.undoes)} changes"
+            return f"undoes {len(entry.undoes)} edits"
 
 
 def turn_line(turn: Turn, *, is_open: bool) -> Line:
@@ -184,7 +184,7 @@ def turn_line(turn: Turn, *, is_open: bool) -> Line:
     title = f"  {visible(turn.title)}" if turn.title else ""
     undone = f", {turn.n_undone} undone" if turn.n_undone else ""
     state = ", not ended" if is_open and turn.ended is None else ""
-    n_changes = format_count(turn.n_entries - turn.n_renames, "change")
+    n_edits = format_count(turn.n_entries - turn.n_renames, "edit")
     n_files = format_count(turn.n_files - turn.n_renames, "file")
     return [
         (short_id(turn.turn_id), "id"),
@@ -192,7 +192,7 @@ def turn_line(turn: Turn, *, is_open: bool) -> Line:
         (visible(turn.label), "name"),
         (title, "plain"),
         (
-            f"  ({n_changes} in {n_files}{undone}{state})",
+            f"  ({n_edits} in {n_files}{undone}{state})",
             "faint",
         ),
     ]
@@ -216,14 +216,16 @@ def change_lines(waiting: Sequence[Review], unkept: Unkept, folder: str, most: i
     if waiting:
         yield plain("To decide: fileops-server review, or review accept ID, review reject ID")
     of_path = {file.file_path: file for file in unkept.files}
-    for session in unkept.sessions:
-        for turn in session.turns:
-            began = "" if turn.began is None else f"  {when(turn.began)}"
-            title = f"  {visible(turn.title)}" if turn.title else ""
-            yield [(short_id(turn.turn_id or ""), "id"), (began, "plain"), ("  ", "plain"),
-                   (visible(session.label), "name"), (title, "plain")]  # fmt: skip
-            files = [_unkept_line(row, session.label, folder) for row in list_unkept_rows(turn, of_path)]
-            yield from fold(files, most, f"`log {short_id(turn.turn_id)}`" if turn.turn_id is not None else "")
+    for session, turn in list_turns(unkept):
+        rows = list(list_unkept_rows(turn, of_path))
+        if not rows:
+            continue  # it only renamed files that a later turn changed
+        began = "" if turn.began is None else f"  {when(turn.began)}"
+        title = f"  {visible(turn.title)}" if turn.title else ""
+        yield [(short_id(turn.turn_id or ""), "id"), (began, "plain"), ("  ", "plain"),
+               (visible(session.label), "name"), (title, "plain")]  # fmt: skip
+        files = [_unkept_line(row, session.label, folder) for row in rows]
+        yield from fold(files, most, f"`log {short_id(turn.turn_id)}`" if turn.turn_id is not None else "")
     if unkept.n_changes:
         n_changes, n_files = format_count(unkept.n_changes, "change"), format_count(unkept.n_files, "file")
         yield plain(f"Not kept: {n_changes} in {n_files}.")
@@ -430,31 +432,26 @@ def blame_lines(lines: Sequence[BlamedLines], texts: Sequence[str]) -> Iterator[
             ]
 
 
-def rewind_lines(
-    rewind: Rewind, folder: str, done: str, most: int | None, n_changes: int | None = None
-) -> Iterator[Line]:
+def rewind_lines(rewind: Rewind, folder: str, done: str, most: int | None) -> Iterator[Line]:
     """What a rewind did or would do.
 
     Args: done: "undone", or "redone" if the rewind is of an undo. most: how many files to list; None for all.
-    n_changes: as lists count them; by default as the record does, which has an entry for each edit of the same text.
     """
-    is_partial = not n_changes and rewind.n_undone == 0 and len(rewind.files) > 0
-    n_undone = n_changes or rewind.n_undone
-    changes = "Parts of changes" if is_partial else format_count(n_undone, "change")
-    verb = "would be" if rewind.dry_run else "was" if n_undone == 1 and not is_partial else "were"
+    verb = "would be" if rewind.dry_run else "was" if rewind.n_changes == 1 else "were"
     in_files = to_shown_files(rewind.files)
-    yield plain(f"{changes} in {format_count(len(in_files), 'file')} {verb} {done}.")
+    yield plain(f"{format_count(rewind.n_changes, 'change')} in {format_count(rewind.n_files, 'file')} {verb} {done}.")
     files: list[Line] = []
     for file in in_files:
         outcome = "" if file.outcome == "modified" else f"  ({file.outcome})"
         old = "" if file.moved_from is None else f"{shorten_path(file.moved_from, folder)} to "
-        name, size = (f"  {old}{shorten_path(file.path, folder)}", "plain"), _size_columns(file.added, file.removed)
+        name = (f"  {old}{shorten_path(file.path, folder)}", "plain")
+        size = [] if file.is_rename_only else _size_columns(file.added, file.removed)
         files.append([name, *size, *([(outcome, "faint")] if outcome else [])])
     yield from fold(files, most, "")
     for conflict in rewind.conflicts:
         yield [(_conflict(conflict, folder), "warning")]
     if rewind.n_decided:
-        left_out = f"{format_count(rewind.n_decided, 'change')} in {format_count(rewind.n_decided_files, 'file')}"
+        left_out = f"{format_count(rewind.n_decided, 'edit')} in {format_count(rewind.n_decided_files, 'file')}"
         yield plain(f"  Left out: {left_out}, kept, committed or overwritten. {INCLUDE_DECIDED}")
 
 

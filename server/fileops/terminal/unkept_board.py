@@ -42,32 +42,37 @@ class UnkeptRow(NamedTuple):
 
 
 def list_unkept_rows(turn: UnkeptTurn, files: Mapping[str, UnkeptFile]) -> Iterator[UnkeptRow]:
-    """The rows of a turn. files: all files of the list, by their paths."""
-    paths = {file.file_path for file in turn.files}
-    ids_of = {file.file_path: file.change_ids for file in turn.files}
-    old_of: dict[str, str] = {}
-    for path in paths:
-        old = files[path].moved_from
-        if old is not None and old in paths and files[old].operation == "delete":
-            old_of[path] = old
+    """The rows of a turn. files: all files of the list, by their paths.
+
+    A renamed file is a row of the turn that changed it last, which may be another than the one that renamed it.
+    """
+    renamed = {file.moved_from: file for file in files.values() if file.changes and file.moved_from is not None}
     for shown in turn.files:
-        path = shown.file_path
-        if path in old_of.values():
+        file = files[shown.file_path]
+        if file.operation == "delete" and file.file_path in renamed:
             continue  # the row of its new name stands for both
-        file, old = files[path], old_of.get(path)
+        old = None if file.moved_from is None else files.get(file.moved_from)
+        if old is not None and old.operation != "delete":
+            old = None
         ids = set(shown.change_ids)
         changes = tuple(change for change in file.changes if change.change_id in ids)
         lines = shown if old is None else file.edited
         yield UnkeptRow(
-            path=path,
-            moved_from=old,
+            path=file.file_path,
+            moved_from=None if old is None else old.file_path,
             letter=_LETTERS[file.operation] if old is None else "R",
             added=0 if lines is None else lines.added,
             removed=0 if lines is None else lines.removed,
             has_lines=any(change.kind != "file" for change in changes),
             changes=changes,
-            change_ids=(*shown.change_ids, *(ids_of[old] if old is not None else ())),
+            change_ids=(*shown.change_ids, *(change.change_id for change in (old.changes if old is not None else ()))),
         )
+
+
+def list_turns(unkept: Unkept) -> list[tuple[UnkeptSession, UnkeptTurn]]:
+    """All turns, the newest first, of whichever agent; then those whose beginning is not known."""
+    turns = [(session, turn) for session in unkept.sessions for turn in session.turns]
+    return sorted(turns, key=lambda pair: pair[1].began or 0.0, reverse=True)
 
 
 def name_cells(names: Iterable[str]) -> str:
@@ -86,7 +91,7 @@ class BoardTurn(NamedTuple):
 
 
 class UnkeptBoard:
-    """The list, the newest turn of an agent first, with a cursor on one row and on one change of its file."""
+    """The list, the newest turn first, with a cursor on one row and on one change of its file."""
 
     def __init__(self) -> None:
         self.turns: Sequence[BoardTurn] = ()
@@ -99,11 +104,8 @@ class UnkeptBoard:
         """Show this list. The cursor stays on its row; if that is gone, it is on the one that has its place."""
         before = [key for key, _, _ in self._entries()]
         files = {file.file_path: file for file in unkept.files}
-        self.turns = tuple(
-            BoardTurn(session, turn, tuple(list_unkept_rows(turn, files)))
-            for session in unkept.sessions
-            for turn in session.turns
-        )
+        turns = (BoardTurn(session, turn, tuple(list_unkept_rows(turn, files))) for session, turn in list_turns(unkept))
+        self.turns = tuple(turn for turn in turns if turn.rows)
         self.n_changes, self.n_files, self.is_cut = unkept.n_changes, unkept.n_files, unkept.truncated
         keys = [key for key, _, _ in self._entries()]
         if self._chosen not in keys:

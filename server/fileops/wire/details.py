@@ -407,6 +407,8 @@ class RewoundFile(TypedDict):
     """How many lines were removed."""
     ui_extra: UiExtra
     """The change."""
+    moved_from: NotRequired[str]
+    """Of a file that the rewind renames: its other name, which is among the files, too, as removed."""
 
 
 class RewindDetails(FailureDetails, Diagnosing, total=False):
@@ -424,6 +426,10 @@ class RewindDetails(FailureDetails, Diagnosing, total=False):
     """What is left, and why."""
     n_undone: int
     """How many entries were undone."""
+    n_changes: int
+    """How many places change, as lists count them: a file that is created, removed or renamed is one."""
+    n_files: int
+    """In how many files these are."""
     n_left: int
     """How many entries are left, at least in part."""
     n_decided: int

@@ -323,6 +323,8 @@ def rewind_result(outcome: RewindResult) -> wire.ToolResult:
         "files": files,
         "conflicts": outcome.conflicts,
         "n_undone": outcome.n_undone,
+        "n_changes": sum(file.n_places for file in outcome.counted_files),
+        "n_files": len(outcome.counted_files),
         "n_left": outcome.n_left,
     }
     if outcome.needs_approval is not None:
@@ -345,7 +347,7 @@ def _whole(files: "list[FileDetails]") -> wire.UiExtra | None:
 
 
 def _file(file: "RewindFileOutcome") -> "FileDetails":
-    return {
+    details: FileDetails = {
         "file_path": file.file_path,
         "outcome": file.outcome,
         "entries": list(file.entries),
@@ -354,3 +356,6 @@ def _file(file: "RewindFileOutcome") -> "FileDetails":
         "removed": file.change.n_removed,
         "ui_extra": ui_extra_of(file.change, file.file_path),
     }
+    if file.moved_from is not None:
+        details["moved_from"] = file.moved_from
+    return details

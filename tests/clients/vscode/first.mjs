@@ -30,7 +30,7 @@ const workbench = await openWorkbench(name, {
   env: { FILEOPS_AGENT_PORT: String(agentPort), PATH: `${bin}:/usr/bin:/bin`, HOME: home },
 });
 const { page, workspace, socket } = workbench;
-const { status, tab, palette, row, toast } = personAt(workbench);
+const { focused, status, tab, palette, row, toast } = personAt(workbench);
 const { agent } = agentsAt(agentPort, workspace);
 
 async function story() {
@@ -72,6 +72,15 @@ async function story() {
   await step('Connect an agent').locator('.codicon.complete').waitFor();
   await step('Keep or undo').locator('.codicon.complete').waitFor();
   assert.equal(await step('Accept or reject').locator('.codicon.complete').count(), 0);
+
+  const written = agent('bot', 'write', { file_path: path.join(workspace, '.env'), content: 'A=1\n' }); // a protected file
+  await status(/to review/).waitFor();
+  await palette('Agent Changes: Next File');
+  await until(async () => /waits for you/.test(await focused()), 'the review is in front');
+  await palette('Agent Changes: Accept');
+  assert.equal((await written).status, 'success');
+  await tab(/Agent Changes$/).click();
+  await step('Accept or reject').locator('.codicon.complete').waitFor();
   say('the walkthrough ticks what is done');
 }
 

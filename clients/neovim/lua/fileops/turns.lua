@@ -11,40 +11,55 @@ local M = {}
 local N_TURNS = 50
 
 ---@param turn fileops.wire.Turn
----@return string such as "14:03  Codex  fix the login test  7 changes in 4 files"
+---@return string such as "14:03  Codex  fix the login test  7 edits in 4 files"
 local function line_of(turn)
   local n_renames = turn.n_renames or 0
   return ('%s  %s%s  %s in %s'):format(
     os.date('%H:%M', math.floor(turn.began)),
     turn.label,
     turn.title and '  ' .. turn.title or '',
-    counted(turn.n_entries - turn.n_undone - n_renames, 'change'),
+    counted(turn.n_entries - turn.n_undone - n_renames, 'edit'),
     counted(turn.n_files - n_renames, 'file')
   )
 end
 
+---@param details fileops.wire.RewindDetails
+---@return string such as "7 changes in 4 files"
+local function count_of(details)
+  return ('%s in %s'):format(counted(details.n_changes, 'change'), counted(details.n_files, 'file'))
+end
+
 ---@param details fileops.wire.RewindDetails of a preview
----@return string such as "2 files, 1 place left as it is, 3 changes kept: a.py +3 −1, b.py +0 −2"
+---@return string such as "3 changes in 2 files, 1 place left as it is, 3 edits kept: a.py +3 −1, b.py renamed to c.py"
 local function size_of(details)
-  local names = vim.tbl_map(
-    function(file) return ('%s +%d −%d'):format(vim.fs.basename(file.file_path), file.added, file.removed) end,
-    details.files
-  )
+  local old_names = {} ---@type table<string, boolean>
+  for _, file in ipairs(details.files) do
+    if file.moved_from then old_names[file.moved_from] = true end
+  end
+  local names = {} ---@type string[]
+  for _, file in ipairs(details.files) do
+    local name = vim.fs.basename(file.file_path)
+    if file.moved_from then
+      names[#names + 1] = ('%s renamed to %s'):format(vim.fs.basename(file.moved_from), name)
+    elseif not old_names[file.file_path] then
+      names[#names + 1] = ('%s +%d −%d'):format(name, file.added, file.removed)
+    end
+  end
   local left = #details.conflicts > 0 and (', %s left as it is'):format(counted(#details.conflicts, 'place'))
     or ''
   local n_decided = details.n_decided or 0
-  if n_decided > 0 then left = ('%s, %s kept'):format(left, counted(n_decided, 'change')) end
+  if n_decided > 0 then left = ('%s, %s kept'):format(left, counted(n_decided, 'edit')) end
   local named = #names > 0 and ': ' .. table.concat(names, ', ') or ''
-  return counted(#names, 'file') .. left .. named
+  return count_of(details) .. left .. named
 end
 
 ---@param target table of a rewind
 ---@param details fileops.wire.RewindDetails of its preview
 local function undo(target, details)
   local params = vim.tbl_extend('force', target, { plan = details.plan })
-  decision.rewind(params, 'the undo of ' .. counted(#details.files, 'file'), function(done)
+  decision.rewind(params, 'the undo of ' .. count_of(details), function(done)
     require('fileops.unkept.changes').undone(done.rewind_id)
-    messages.info(('%s undone (:Fileops redo takes that back)'):format(counted(#done.files, 'file')))
+    messages.info(('%s undone (:Fileops redo takes that back)'):format(count_of(done)))
   end)
 end
 

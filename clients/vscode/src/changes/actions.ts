@@ -3,8 +3,6 @@ import * as vscode from 'vscode';
 import type { RewindDetails, ToolResult } from '../protocol';
 import { saysIfLate } from '../ui/late';
 import { askReason } from '../ui/reason';
-import type { Before } from './before';
-import { placesKept } from './cursor';
 import type { UnkeptList } from './list';
 import { counted, type Target } from './targets';
 
@@ -26,7 +24,7 @@ export class UnkeptActions implements vscode.Disposable {
   #lastUndo: string | undefined;
   #lastKeep: { keepId: string; what: string } | undefined;
 
-  constructor(readonly list: UnkeptList, readonly before: Before) {}
+  constructor(readonly list: UnkeptList) {}
 
   /** "3 changes in prices.py", while it can be taken back. */
   get lastKept(): string | undefined {
@@ -63,8 +61,7 @@ export class UnkeptActions implements vscode.Disposable {
   async undo(target: Target, reason?: string): Promise<void> {
     const { change_ids, what } = target;
     if (!await this.#isMeant('Undo', target)) return;
-    const places = placesKept(this.before, new Set(change_ids));
-    const result = await this.#rewind({ change_ids: [...change_ids], ...(reason ? { reason } : {}) }, what, `the undo of ${what}`).finally(() => places.dispose());
+    const result = await this.#rewind({ change_ids: [...change_ids], ...(reason ? { reason } : {}) }, what, `the undo of ${what}`);
     const { rewind_id, conflicts } = result?.details ?? {};
     if (result?.status !== 'success' || !rewind_id) return;
     this.#decided.fire({ change_ids, rewindId: rewind_id });

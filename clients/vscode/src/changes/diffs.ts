@@ -58,7 +58,7 @@ export class ChangeDiffs implements vscode.Disposable {
     const options = { preserveFocus };
     if (changes.length > 0 && changes.every(({ kind }) => kind === 'file')) await vscode.commands.executeCommand('vscode.open', uri, options);
     else if (this.before.list.of(filePath)?.operation === 'delete') await vscode.commands.executeCommand('vscode.open', before, options, `${name} (deleted)`);
-    else await vscode.commands.executeCommand('vscode.diff', before, now, `${name} (Agent Changes)`, options);
+    else await vscode.commands.executeCommand('vscode.diff', before, now, `${name}${this.#renamedFrom(filePath)} (Agent Changes)`, options);
   }
 
   /** groupId: a turn, `waiting`, or empty: everything to keep or undo; by default what waits, if anything does. */
@@ -92,6 +92,12 @@ export class ChangeDiffs implements vscode.Disposable {
       const [before, now] = this.#sides(uri, groupId);
       return [uri, before, list.of(filePath)?.operation === 'delete' ? undefined : now];
     });
+  }
+
+  /** For a title; empty for a file that has its name. */
+  #renamedFrom(filePath: string): string {
+    const old = this.before.list.of(filePath)?.moved_from;
+    return old == null ? '' : `, renamed from ${path.dirname(old) === path.dirname(filePath) ? path.basename(old) : vscode.workspace.asRelativePath(old)}`;
   }
 
   /** The file without the changes, and as it is; of a notebook, its cells. */
@@ -177,9 +183,10 @@ export class ChangeDiffs implements vscode.Disposable {
   }
 }
 
-export function labelOfGroup({ session, turn }: { session: { label: string }; turn: { title: string | null; began: number | null } }): string {
+/** size: what is said of it before its title, which VS Code cuts where the column is narrow. */
+export function labelOfGroup({ session, turn }: { session: { label: string }; turn: { title: string | null; began: number | null } }, ...size: readonly string[]): string {
   const when = turn.began === null ? '' : clock(turn.began);
-  return [session.label, turn.title ?? when].map(inOneLine).filter(part => part !== '').join(' · ');
+  return [session.label, ...size, turn.title ?? when].map(inOneLine).filter(part => part !== '').join(' · ');
 }
 
 const allTabs = (): vscode.Tab[] => vscode.window.tabGroups.all.flatMap(({ tabs }) => tabs);

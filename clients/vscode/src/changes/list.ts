@@ -81,16 +81,17 @@ export class UnkeptList implements vscode.Disposable {
     return [...this.changesOf(filePath, groupId), ...this.ofOldName(filePath, groupId)];
   }
 
-  /** Of a renamed file: that its old name is gone. */
+  /** Of a renamed file: that its old name is gone, in whichever turn. */
   ofOldName(filePath: string, groupId: string): readonly UnkeptChange[] {
     const old = this.of(filePath)?.moved_from;
-    return old != null && this.of(old)?.operation === 'delete' ? this.changesOf(old, groupId) : [];
+    const isHere = old != null && this.of(old)?.operation === 'delete' && this.changesOf(filePath, groupId).length > 0;
+    return isHere ? this.changesOf(old, '') : [];
   }
 
   /** Files with changes to keep or undo, renamed ones by their new names; others are listed for what was undone of them only. */
   filesOf(groupId: string): string[] {
     const files = this.#all.files.filter(({ file_path }) => this.changesOf(file_path, groupId).length > 0);
-    const old = new Set(files.map(({ moved_from }) => moved_from));
+    const old = new Set(this.#all.files.filter(({ changes }) => changes.length > 0).map(({ moved_from }) => moved_from)); // by whichever turn
     return files.filter(({ file_path, operation }) => operation !== 'delete' || !old.has(file_path)).map(({ file_path }) => file_path);
   }
 

@@ -8,6 +8,7 @@ import type { EditedLines, UnkeptOfFile } from '../protocol';
 import type { Reviews, Waiting } from '../review/queue';
 import { rebasedSentence } from '../review/told';
 import type { Agents } from '../agents';
+import { VIEW_SCHEME } from '../ui/diff';
 import { inCells, inOneLine } from '../ui/labels';
 import type { UnkeptActions } from './actions';
 import type { Before } from './before';
@@ -156,7 +157,7 @@ export class AgentChanges implements vscode.Disposable {
       }
       const nFiles = this.before.list.filesOf(id).length; // VS Code counts the rows
       const all = nFiles > FOLD_AT + 1 ? [counted(nFiles, 'file')] : [];
-      if (group) shown.label = [labelOfGroup(group), ...all, sizeOf(this.#linesOfGroup(group))].join(' · ');
+      if (group) shown.label = labelOfGroup(group, sizeOf(this.#linesOfGroup(group)), ...all);
       shown.resourceStates = rows;
     }
     source.count = waiting.length; // VS Code adds it to git's number, which counts the other files already
@@ -178,7 +179,7 @@ export class AgentChanges implements vscode.Disposable {
   #rowOfRest(group: Group, files: readonly UnkeptOfFile[]): Row {
     const targets = files.flatMap(file => this.#rowOfFile(group, file).target ?? []);
     return {
-      resourceUri: vscode.Uri.file(`/${counted(files.length, 'more file')}`), groupId: group.id, contextValue: 'file', isRest: true,
+      resourceUri: lastRow(counted(files.length, 'more file')), groupId: group.id, contextValue: 'file', isRest: true,
       target: together(targets, `changes in ${counted(files.length, 'file')}`),
       command: { command: 'fileops.openAll', title: 'Open All Changes', arguments: [{ id: group.id, resourceStates: [] }] },
       decorations: { iconPath: new vscode.ThemeIcon('ellipsis'), tooltip: 'Open all changes of this turn on one page' },
@@ -249,6 +250,9 @@ export class AgentChanges implements vscode.Disposable {
 
 /** VS Code labels a row by its address alone. For a command, that is its last part, in a folder of its own. */
 const rowOfCommand = (folder: string, command: string): vscode.Uri => vscode.Uri.file(path.join(folder, command.replaceAll('/', '\u2215')));
+
+/** VS Code sorts rows by their folders, and this one comes after those of all files. */
+const lastRow = (label: string): vscode.Uri => vscode.Uri.from({ scheme: VIEW_SCHEME, path: `/…/${label}` });
 
 const sizeOf = ({ added, removed }: EditedLines): string => `+${added} −${removed}`;
 

@@ -47,7 +47,7 @@ export class Turns implements vscode.Disposable {
     const open = turns.filter(({ n_entries, n_undone }) => n_entries > n_undone);
     const items = open.map(turn => ({
       label: turn.title ? inOneLine(turn.title) : titleOf(turn), description: `${inOneLine(turn.label)} · ${clock(turn.began)}`, turn,
-      detail: `${counted(turn.n_entries - turn.n_undone - (turn.n_renames ?? 0))} in ${counted(turn.n_files - (turn.n_renames ?? 0), 'file')}`,
+      detail: `${counted(turn.n_entries - turn.n_undone - (turn.n_renames ?? 0), 'edit')} in ${counted(turn.n_files - (turn.n_renames ?? 0), 'file')}`,
     }));
     if (items.length === 0) return void vscode.window.showInformationMessage('Fileops: no agent has changed a file in a turn.');
     const chosen = await vscode.window.showQuickPick(items, { title: 'Undo a Turn', placeHolder: 'It is shown first, with the later turns of its agent', matchOnDescription: true });
@@ -77,7 +77,7 @@ export class Turns implements vscode.Disposable {
     const preview = await this.#answered({ ...target, dry_run: true }, 'the preview');
     const { n_decided = 0, n_decided_files = 0, files = [] } = preview.details;
     if (n_decided === 0) return { target, preview: this.#told(preview) };
-    const rest = `${counted(n_decided)} in ${counted(n_decided_files, 'file')}`;
+    const rest = `${counted(n_decided, 'edit')} in ${counted(n_decided_files, 'file')}`;
     const choices = [
       ...(files.length > 0 ? [{ label: 'Only what is not kept', detail: `${rest}, kept, committed or overwritten, stay`, isAll: false }] : []),
       { label: 'Also what is kept or committed', detail: rest, isAll: true },
@@ -98,10 +98,15 @@ export class Turns implements vscode.Disposable {
     if (files.length === 0) return void vscode.window.showInformationMessage('Fileops: nothing of that turn can be undone any more.');
     const left = conflicts.length > 0 ? `, ${counted(conflicts.length, 'place')} left` : '';
     const title = `Undo ${titleOf(turn)}${left}`;
-    const diffs = await Promise.all(files.map(async ({ file_path, ui_extra }) => ({
+    const sides = new Map(await Promise.all(files.map(async ({ file_path, ui_extra }) => [file_path, await sidesOf(file_path, ui_extra)] as const)));
+    const oldNames = new Set(files.map(({ moved_from }) => moved_from));
+    const diffs = files.filter(({ file_path }) => !oldNames.has(file_path)).map(({ file_path, moved_from, ui_extra }) => ({
       filePath: file_path,
-      pane: this.panes.create({ scheme: VIEW_SCHEME, filePath: file_path, shownPath: `${vscode.workspace.asRelativePath(file_path)}${ui_extra.cells ? AS_TEXT : ''}`, title: path.basename(file_path), ...await sidesOf(file_path, ui_extra) }),
-    })));
+      pane: this.panes.create({
+        scheme: VIEW_SCHEME, filePath: file_path, shownPath: `${vscode.workspace.asRelativePath(file_path)}${ui_extra.cells ? AS_TEXT : ''}`, title: path.basename(file_path),
+        after: sides.get(file_path)!.after, before: sides.get(moved_from ?? file_path)!.before,
+      }),
+    }));
     this.#shown = { title, target, plan };
     await this.panes.showTogether(title, diffs);
     this.#tellContext();
@@ -113,12 +118,12 @@ export class Turns implements vscode.Disposable {
     const { title, target, plan } = this.#shown;
     const result = await this.#rewind({ ...target, ...(plan ? { plan } : {}) }, 'the undo of a turn');
     if (result.status === 'error') return;
-    const { files = [], rewind_id } = result.details;
+    const { n_changes = 0, n_files = 0, rewind_id } = result.details;
     await vscode.window.tabGroups.close(vscode.window.tabGroups.all.flatMap(({ tabs }) => tabs).filter(tab => isPage(tab, title)), true);
     this.#shown = undefined;
     this.#tellContext();
     this.list.refresh();
-    this.didUndo(rewind_id, counted(files.length, 'file'));
+    this.didUndo(rewind_id, `${counted(n_changes)} in ${counted(n_files, 'file')}`);
   }
 
   async #answered(params: Preview['target'] & Pick<RewindParams, 'dry_run' | 'plan'>, what: string): Promise<ToolResult<RewindDetails>> {

@@ -2670,10 +2670,14 @@ export interface RewindDetails {
   left?: string[];
   /** 1-based lines where the text was found. */
   match_lines?: number[];
+  /** How many places change, as lists count them: a file that is created, removed or renamed is one. */
+  n_changes?: number;
   /** With `undecided`: how many entries are left out, at least in part: kept, committed or overwritten. */
   n_decided?: number;
   /** In how many files these are. */
   n_decided_files?: number;
+  /** In how many files these are. */
+  n_files?: number;
   /** How many entries are left, at least in part. */
   n_left?: number;
   /** How many entries were undone. */
@@ -2777,6 +2781,8 @@ export interface RewoundFile {
   entries: string[];
   /** Canonical path. */
   file_path: string;
+  /** Of a file that the rewind renames: its other name, which is among the files, too, as removed. */
+  moved_from?: string;
   /** What happened to the file. */
   outcome: 'created' | 'modified' | 'removed' | 'unchanged';
   /** How many lines were removed. */

@@ -3,6 +3,7 @@
  * text means: the changes that are left, or else the text itself. Knows nothing of the queue.
  */
 import * as path from 'node:path';
+import * as vscode from 'vscode';
 import type { DecideReviewParams, DecideReviewResult, RebasedDetails, Review as Question, ReviewChange } from '../protocol';
 import { type DiffPane, type DiffPanes, REVIEW_SCHEME } from '../ui/diff';
 import { AS_TEXT, inOneLine, ownName } from '../ui/labels';
@@ -53,7 +54,7 @@ export class Review {
     this.expected = sides.after;
     if (earlier_text != null && normalised(earlier_text) !== normalised(sides.after)) this.earlier = earlier_text;
     this.pane = panes.create({
-      scheme: REVIEW_SCHEME, filePath: this.shownPath, isEditable: isComplete && operation !== 'delete', ...sides,
+      scheme: REVIEW_SCHEME, filePath: this.shownPath, shownPath: vscode.workspace.asRelativePath(this.shownPath), isEditable: isComplete && operation !== 'delete', ...sides,
       title: `${this.name}: ${NAMES[operation]} by ${this.agent} waits for you`,
     });
   }

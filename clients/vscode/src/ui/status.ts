@@ -68,11 +68,13 @@ export class Status implements vscode.Disposable {
   #facts(): string[] {
     const { server, sharing, state, versionNote } = this.daemon;
     if (state !== 'running') return [];
+    const { n_changes, n_files } = this.list.all;
+    const unkept = n_changes > 0 && this.reviews.waiting.length > 0 ? [toDecide(n_changes, n_files)] : []; // else the first sentence says so
     const names = this.agents.all.filter(session => session.connected).map(session => this.agents.nameOf(session.session_id));
     const attached = sharing.kind === 'private' ? `A private daemon, as the shared one could not be used: ${sharing.reason ?? ''}`
       : names.length > 0 ? `Attached: ${names.join(', ')}` : 'No agent of this project is attached: click to connect one.';
     return [
-      ...(this.ask.label === undefined ? [] : [this.ask.label]), attached, ...(versionNote ? [versionNote] : []),
+      ...unkept, ...(this.ask.label === undefined ? [] : [this.ask.label]), attached, ...(versionNote ? [versionNote] : []),
       ...(server ? [`fileops-server ${server.version ?? ''}, found by: ${server.origin}`] : []),
     ];
   }
@@ -91,9 +93,8 @@ export class Status implements vscode.Disposable {
     if (this.#health.state === 'degraded') return ['$(warning) fileops', `Changes of files may be noticed late: ${this.#health.reason}`];
     const { n_changes, n_files } = this.list.all;
     if (n_changes > 0) {
-      const all = `${counted(n_changes)} in ${counted(n_files, 'file')}`;
       const here = this.here.summary;
-      return [`$(diff) ${here === undefined ? '' : `${literally(here)} · `}${all}`, `${all} to keep or undo.`];
+      return [`$(diff) ${here === undefined ? '' : `${literally(here)} · `}${inFiles(n_changes, n_files)}`, toDecide(n_changes, n_files)];
     }
     return ['$(check) fileops', 'The daemon runs.'];
   }
@@ -136,3 +137,7 @@ export class Status implements vscode.Disposable {
     for (const disposable of this.#disposables) disposable.dispose();
   }
 }
+
+const inFiles = (nChanges: number, nFiles: number): string => `${counted(nChanges)} in ${counted(nFiles, 'file')}`;
+
+const toDecide = (nChanges: number, nFiles: number): string => `${inFiles(nChanges, nFiles)} to keep or undo.`;

@@ -13,9 +13,8 @@ import type { Reviews } from '../review/queue';
 
 export class Walkthrough implements vscode.Disposable {
   readonly #disposables: vscode.Disposable;
-  readonly #reached = new Set<'agent' | 'keep' | 'ask'>();
   /** The steps that are ticked, beside the daemon's. */
-  readonly reached: ReadonlySet<string> = this.#reached;
+  readonly #reached = new Set<'agent' | 'keep' | 'ask'>();
   /** Whether VS Code has read the walkthrough, because its page was opened. A tab of a page has no type. */
   #isRead = hasPage(vscode.window.tabGroups.all.flatMap(({ tabs }) => tabs));
 

@@ -45,9 +45,12 @@ _QUOTING = re.compile(r"\\(.)|['\"]", re.DOTALL)
 
 
 def title_of(prompt: str) -> str | None:
-    """Return the first line of a prompt, as a list of turns shows it; None without text."""
+    """Return the first line of a prompt, as a list of turns shows it; None without text. A long one ends with `…`."""
     lines = prompt.strip().splitlines()
-    return _make_printable(lines[0])[:MAX_TITLE_CHARS] if lines else None
+    if not lines:
+        return None
+    line = _make_printable(lines[0])
+    return line if len(line) <= MAX_TITLE_CHARS else f"{line[: MAX_TITLE_CHARS - 1].rstrip()}…"
 
 
 def command_of(line: str) -> str:

@@ -18,7 +18,7 @@ from fileops.concurrency.cancellation import CancelToken
 from fileops.concurrency.workers import SharedWorkers
 from fileops.core import text
 from fileops.core.decision import always_of
-from fileops.core.diff.entry_diffs import diff_of
+from fileops.core.diff.entry_diffs import diff_of, diff_of_rename
 from fileops.core.notebook.cell_changes import compare
 from fileops.core.notebook.cells import is_notebook_path
 from fileops.core.presentation.failures import failure_text
@@ -28,7 +28,7 @@ from fileops.model.bounded import LruDict
 from fileops.model.errors import FileOpsError, NotRecorded
 from fileops.model.history import AppliedEdit
 from fileops.model.notebooks import Compared
-from fileops.model.record import By, BySession, EditedLines, Entry, LogQuery, RecordedFolder, session_of
+from fileops.model.record import By, BySession, Contents, EditedLines, Entry, LogQuery, RecordedFolder, session_of
 from fileops.model.requests import HistoryRequest, UndoRequest
 from fileops.model.results import AgentEditRange, UndoResult
 from fileops.model.rewind import (
@@ -170,7 +170,7 @@ class ClientHistory:
         Args: file_path, root: as given. `root` counts only without `file_path`. Without either, the client's folders
         are covered. Raises: RecordRefused.
         """
-        from fileops.service.rewind.renames import edited_lines_in
+        from fileops.service.rewind.renames import edited_lines_in, with_names_of_undos
 
         recorder = self._recorder
         await recorder.flush()
@@ -180,7 +180,8 @@ class ClientHistory:
             path = None if given is None else self._canonical(given)
             if query.before is not None and recorder.store.entry(query.before) is None:
                 raise RecordRefused(f"There is no entry {query.before}.")
-            entries, more = self._visible(replace(query, path=path, folders=self._scope() if path is None else None))
+            found, more = self._visible(replace(query, path=path, folders=self._scope() if path is None else None))
+            entries = with_names_of_undos(recorder.store, found)
             return ShownEntries(
                 entries=entries,
                 compared=self._compare_cells(entries),
@@ -236,20 +237,29 @@ class ClientHistory:
         return self._is_hidden(*[name for name in names if name is not None])
 
     async def entry(self, entry_id: str) -> ShownEntry:
-        """Raises: RecordRefused."""
+        """Return an entry. The text before of a renamed file is the one under its old name. Raises: RecordRefused."""
+        from fileops.service.rewind.renames import with_names_of_undos
+
         recorder = self._recorder
         await recorder.flush()
 
         def look() -> ShownEntry:
-            entry = recorder.store.entry(entry_id)
-            if entry is None or self._is_unreadable(entry):
+            found = recorder.store.entry(entry_id)
+            if found is None or self._is_unreadable(found):
                 raise RecordRefused(f"There is no entry {entry_id}.")
+            (entry,) = with_names_of_undos(recorder.store, [found])
             if not self._is_visible(entry) or entry.content != "kept":
                 return ShownEntry(entry=entry)
             contents = recorder.store.contents(entry)
+            departure = recorder.store.other_half(found) if entry.kind == "create" and entry.moved_from else None
+            if departure is None or departure.content != "kept":
+                diff = diff_of(entry, contents)
+            else:
+                contents = Contents(recorder.store.contents(departure).before, contents.after)
+                diff = diff_of_rename(departure, entry, contents)
             return ShownEntry(
                 entry=entry,
-                diff=diff_of(entry, contents),
+                diff=diff,
                 before_text=_text(contents.before),
                 after_text=_text(contents.after),
                 compared=compare(entry.path, contents.before, contents.after),

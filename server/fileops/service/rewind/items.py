@@ -7,7 +7,7 @@ from fileops.model.record import ByUnsure, Contents, CountedTurn, Entry, LogQuer
 from fileops.model.rewind import RecordItem
 from fileops.model.sessions import SessionName
 from fileops.ports import RecordedChanges
-from fileops.service.rewind.renames import edited_lines_in
+from fileops.service.rewind.renames import edited_lines_in, with_names_of_undos
 
 MAX_ENTRIES = 1000  # per item
 
@@ -21,13 +21,15 @@ def item_of(store: RecordedChanges, beginning: str) -> RecordItem:
         raise UnknownTarget(explanation=f"{why} {beginning}") from None
     entry = store.entry(whole)
     if entry is not None:
+        (entry,) = with_names_of_undos(store, [entry])
         edited = edited_lines_in(store, [entry])
         return RecordItem(entries=(entry,), diff=_diff(store, [entry]), entry=entry, edited=edited)
     command, turn = store.command(whole), store.turn(whole)
     query = LogQuery(rewind_id=whole, limit=MAX_ENTRIES)
     if command is not None or turn is not None:
         query = LogQuery(command_id=whole if command else None, turn_id=whole if turn else None, limit=MAX_ENTRIES)
-    entries, is_truncated = store.entries(query)
+    found, is_truncated = store.entries(query)
+    entries = with_names_of_undos(store, found)
     counted = None
     if turn is not None:
         counted = CountedTurn(

@@ -12,7 +12,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from itertools import product
+from itertools import groupby, product
 from typing import cast
 
 import msgspec
@@ -32,7 +32,7 @@ from fileops.core.presentation.phrases import format_count, lines_named
 from fileops.core.presentation.rewinds import rewind_question_texts, rewind_text
 from fileops.model.approval import Always, ApprovalRequest, Decision, Modify, Once, SomeChanges
 from fileops.model.changes import Permissions, is_executable
-from fileops.model.edits import Change, Splice
+from fileops.model.edits import Change, HunkLine, Splice
 from fileops.model.errors import (
     DocumentUnknown,
     FileOpsError,
@@ -73,7 +73,7 @@ from fileops.service.rewind.files import (
     without_decided,
 )
 from fileops.service.rewind.lineage import Lineages, follows_all, follows_others
-from fileops.service.rewind.renames import Rename, renames_of
+from fileops.service.rewind.renames import Rename, renames_of, with_other_names
 from fileops.service.rewind.targets import MayRewind, entries_of, find_unsure, unsure_entries
 from fileops.service.rewind.unkept import UndecidedEntries, UnkeptPlaces, entry_of_change
 from fileops.tracking.freshness import Freshness
@@ -552,7 +552,7 @@ class RewindPlanner(Struct, frozen=True, kw_only=True):
     def result(
         self, work: RewindWork, made: Sequence[Made[Restoration]], *, needs_approval: bool | None = None
     ) -> RewindResult:
-        files = tuple(map(_before_writing, work.known.files))
+        files = with_other_names(self.op.store, tuple(map(_before_writing, work.known.files)))
         if self.request.dry_run:
             return _result(self.request, work.known, files, None, needs_approval=needs_approval)
         done = [to_outcome(each.file, each.commit) for each in made]
@@ -574,7 +574,8 @@ class RewindPlanner(Struct, frozen=True, kw_only=True):
         if work is None or failure.file_path is not None:
             return result
         planned = work.known
-        files = tuple(map(_before_writing, planned.files)) if isinstance(failure.error, PlanChanged) else ()
+        is_shown = isinstance(failure.error, PlanChanged)
+        files = with_other_names(self.op.store, tuple(map(_before_writing, planned.files))) if is_shown else ()
         return replace(
             result,
             plan=planned.plan,
@@ -705,7 +706,22 @@ def _before_writing(file: PlannedFile) -> RewindFileOutcome:
         entries=tuple(entry.entry_id for entry in file.rewind.undone),
         applied_to=file.change.plan.snapshot.source,
         change=file.change.plan.shown,
+        n_places=_count_places(file.change),
     )
+
+
+def _count_places(change: Restoration) -> int:
+    """Return how many runs of lines change. Of a diff that was cut, those that were spliced."""
+    shown = change.plan.change
+    if change.removes or change.plan.creates:
+        return 1
+    if shown.truncated:
+        return max(len(change.plan.splices), 1)
+    return max(sum(is_changed for hunk in shown.hunks for is_changed, _ in groupby(hunk.lines, _is_changed)), 1)
+
+
+def _is_changed(line: HunkLine) -> bool:
+    return line.kind != " "
 
 
 def _result(

@@ -9,9 +9,11 @@ undone, or neither is.
 from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from fileops.core.diff.entry_diffs import count_lines
 from fileops.model.record import EditedLines, Entry
+from fileops.model.rewind import RewindFileOutcome
 from fileops.ports import RecordedChanges
 from fileops.service.rewind.files import is_usable
 
@@ -52,6 +54,35 @@ def renames_of(store: RecordedChanges, groups: Mapping[str, Sequence[Entry]]) ->
     return renames
 
 
+def with_other_names(store: RecordedChanges, files: Sequence[RewindFileOutcome]) -> tuple[RewindFileOutcome, ...]:
+    """Return the files of a rewind, those that it renames with their other names."""
+    removed = {entry_id: file.file_path for file in files if file.outcome == "removed" for entry_id in file.entries}
+
+    def other_name(file: RewindFileOutcome) -> str | None:
+        if file.outcome != "created" or not removed:
+            return None
+        entries = (store.entry(entry_id) for entry_id in file.entries)
+        halves = (store.other_half(entry) for entry in entries if entry is not None and entry.kind == "delete")
+        return next((removed[half.entry_id] for half in halves if half is not None and half.entry_id in removed), None)
+
+    return tuple(replace(file, moved_from=other_name(file)) for file in files)
+
+
+def with_names_of_undos(store: RecordedChanges, entries: Iterable[Entry]) -> list[Entry]:
+    """Return the entries, those of undone renames with their other names, too. The record does not have these."""
+
+    def with_name(entry: Entry) -> Entry:
+        is_half = bool(entry.undoes) and entry.kind in {"create", "delete"}
+        if not is_half or entry.moved_from is not None or entry.moved_to is not None:
+            return entry
+        other = store.other_half(entry)
+        if other is None:
+            return entry
+        return replace(entry, moved_from=other.path) if entry.kind == "create" else replace(entry, moved_to=other.path)
+
+    return [with_name(entry) for entry in entries]
+
+
 def edited_lines_in(store: RecordedChanges, entries: Iterable[Entry]) -> dict[str, EditedLines]:
     """Return how files were changed by their renames, by the entries that made the new names."""
     found = ((entry.entry_id, _edited_lines_of(store, entry)) for entry in entries)
@@ -62,7 +93,7 @@ def _edited_lines_of(store: RecordedChanges, arrival: Entry) -> EditedLines | No
     """Return None for other entries, or if a content is not known."""
     if arrival.kind != "create" or arrival.moved_from is None:
         return None
-    departure = store.other_half(arrival)
+    departure = store.other_half(replace(arrival, moved_from=None) if arrival.undoes else arrival)  # as it is recorded
     if departure is None or not all(map(is_usable, (departure, arrival))):
         return None
     if departure.before == arrival.after:

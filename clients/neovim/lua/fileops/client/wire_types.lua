@@ -1087,8 +1087,10 @@
 ---@field late_diagnostics? fileops.wire.DiagnosticsReport[] With the option `diagnostics`: reports on the session's earlier edits that came after their results.
 ---@field left? string[] For a `set_conflict`: files with the new content that could not be restored.
 ---@field match_lines? integer[] 1-based lines where the text was found.
+---@field n_changes? integer How many places change, as lists count them: a file that is created, removed or renamed is one.
 ---@field n_decided? integer With `undecided`: how many entries are left out, at least in part: kept, committed or overwritten.
 ---@field n_decided_files? integer In how many files these are.
+---@field n_files? integer In how many files these are.
 ---@field n_left? integer How many entries are left, at least in part.
 ---@field n_undone? integer How many entries were undone.
 ---@field needs_approval? boolean For a preview: whether the user would be asked.
@@ -1140,6 +1142,7 @@
 ---@field applied_to 'buffer'|'disk' Whether the open document or the file on disk was changed.
 ---@field entries string[] The entries that are completely undone.
 ---@field file_path string Canonical path.
+---@field moved_from? string Of a file that the rewind renames: its other name, which is among the files, too, as removed.
 ---@field outcome 'created'|'modified'|'removed'|'unchanged' What happened to the file.
 ---@field removed integer How many lines were removed.
 ---@field ui_extra fileops.wire.UiExtra The change.
