@@ -9,6 +9,7 @@ import pytest
 from msgspec import UNSET
 
 from fileops.core.merge.undo import MAX_COMPARED_BYTES
+from fileops.model.edits import LineRange
 from fileops.model.errors import TooManyFiles, UndoConflict, UnknownTarget
 from fileops.model.record import OUTSIDE, By, EditedLines, TurnRecord, session_of, unsure
 from fileops.model.rewind import KeepRequest, RewindRequest, RewindTarget, TargetKind, UnkeptFile, UnkeptResult
@@ -113,6 +114,30 @@ async def test_change_in_which_a_person_types_stays_listed_and_its_undo_names_th
     (place,) = (await _file(recording, path)).changes
     assert (await recording.bench.service.history.keep(KeepRequest(change_ids=(place.change_id,)))).n_changes == 1
     assert (await _listed(recording)).n_files == 0
+
+
+@pytest.mark.parametrize(
+    ("before", "written", "typed", "line"),
+    [
+        pytest.param(b"two\n", b"mine\n    two\n", b"theirs\n    two\n", 2, id="indented"),
+        pytest.param(b"two 2\n3\n", b"two\nx\nmine 3\n", b"two\nx\ntheirs 3\n", 1, id="removed-a-word"),
+    ],
+)
+async def test_line_that_blame_names_for_a_change_that_must_be_left_is_listed(
+    recording: Recording, before: bytes, written: bytes, typed: bytes, line: int
+) -> None:
+    """R-LOG-3, R-KEEP-3: the line has no word of the change, which indented it or removed another word of it."""
+    path = "/w/c"
+    recording.bench.disk.put(path, before)
+    entry_id = recording.write(path, written, AGENT)
+    recording.write(path, typed, PERSON)
+    recording.settle()
+    blamed = await recording.bench.service.history.blame(path)
+    assert entry_id in [owned.entry_id for owned in blamed if owned.first_line == line]
+    (change,) = (each for each in (await _file(recording, path)).changes if each.start_line == line)
+    assert (change.undoable, change.entry_ids) == (False, (entry_id,))
+    result = await recording.rewind("change_ids", change.change_id, dry_run=True)
+    assert [conflict.ranges for conflict in result.conflicts] == [(LineRange(start_line=line, end_line=line),)]
 
 
 async def test_undo_of_a_change_names_the_lines_of_unsaved_typing_in_it(recording: Recording) -> None:

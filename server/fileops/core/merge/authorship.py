@@ -70,7 +70,7 @@ def owners_of_lines(
     story = story_of(steps, present, texts, undoes or {}, tool_edits=tool_edits, parents=parents, memory=memory)
     result: list[OwnedLines] = []
     carriers = story.undos | story.events_of(carried)
-    writers = writers_of_lines(story.vector, present, story.texts, carriers, story.formats)
+    writers = writers_of_lines(story.vector, present, story.texts, carriers, story.formats, story.origins)
     for number, event in enumerate(writers, 1):
         entry_id = None if story.entry_ids[event] in carried else story.entry_ids[event]
         if result and result[-1].entry_id == entry_id:
@@ -187,6 +187,31 @@ def find_shared_places(
             ids = _ids(story, set[int]().union(*(owners[line] for line in lines)))
             replaced = place.removed if number == 0 else b""  # by all of them together
             found.append(ChangedPlace(first + 1, stop - first, starts[first], starts[stop], replaced, ids))
+    return found
+
+
+def find_named_places(
+    present: bytes, owned: Sequence[OwnedLines], chosen: Collection[str], places: Sequence[ChangedPlace]
+) -> list[ChangedPlace]:
+    """Return the lines, outside of these places, that belong to one of the chosen changes, as runs of lines.
+
+    owned: see owners_of_lines.
+    """
+    fmt = detect_format(present)
+    starts = list(accumulate(map(len, _lines(present, fmt)), initial=len(fmt.bom)))
+    placed = {line for place in places for line in place.lines}
+    found: list[ChangedPlace] = []
+    for lines in owned:
+        if lines.entry_id is None or lines.entry_id not in chosen:
+            continue
+        for line in range(lines.first_line - 1, lines.first_line - 1 + lines.n_lines):
+            if line in placed:
+                continue
+            last = found[-1] if found else None
+            if last is not None and last.lines.stop == line and last.entry_ids == (lines.entry_id,):
+                found[-1] = replace(last, n_lines=last.n_lines + 1, end=starts[line + 1])
+            else:
+                found.append(ChangedPlace(line + 1, 1, starts[line], starts[line + 1], b"", (lines.entry_id,)))
     return found
 
 

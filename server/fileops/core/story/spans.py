@@ -216,6 +216,12 @@ class Texts:
         n = bisect_right(starts, span.start) - 1
         return texts[n][span.start - starts[n] : span.stop - starts[n]]
 
+    def has(self, writer: int, at: int) -> bool:
+        """Return whether the event wrote the byte at this offset of its content."""
+        starts, texts = self._written[writer]
+        n = bisect_right(starts, at) - 1
+        return n >= 0 and at < starts[n] + len(texts[n])
+
     def content(self, vector: Iterable[Span]) -> bytes:
         return b"".join(self.of(span) for span in vector if not span.removers)
 

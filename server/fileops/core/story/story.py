@@ -10,13 +10,14 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from copy import copy
 
 from fileops.core import splices as splicing
-from fileops.core.diff.contents import common_lines, splices_between, splices_of_blanks
+from fileops.core.diff.contents import common_lines, is_blank, splices_between, splices_of_blanks, words_of
 from fileops.core.merge.rebase import minimal
 from fileops.core.merge.texts import StepTexts
 from fileops.core.story.alignment import Aligned, Donor, apply, reorder, splices_by_words
 from fileops.core.story.memory import BEHIND, FileMemory, Question, ToldStep
 from fileops.core.story.spans import OLDER, Span, Texts, Vector, move
 from fileops.core.story.undo import Undo
+from fileops.core.story.views import Origin, events_by_line
 from fileops.core.text import detect_format, newline_of, split_lines
 from fileops.model.digest import content_digest
 from fileops.model.edits import Splice
@@ -93,6 +94,7 @@ class Story:
         self.entry_ids: list[str | None] = [None]  # of each event; None if it is not recorded
         self.undos = set[int]()
         self.formats = set[int]()  # events that changed only blanks between the same words
+        self.origins: dict[int, list[Origin]] = {}  # of undos: the text that they brought back as if it were new
         # False if an undo led elsewhere than its effects, so that where its text belongs is a guess; or if the contents
         # are of several encodings, whose texts cannot be joined: without text, a file has no byte order mark either.
         self.is_exact = True
@@ -109,7 +111,7 @@ class Story:
         other = copy(self)
         other.texts, other._lines = self.texts.copy(), self._lines.copy()
         other.entry_ids, other._digests = self.entry_ids.copy(), self._digests.copy()
-        other.undos, other.formats = self.undos.copy(), self.formats.copy()
+        other.undos, other.formats, other.origins = self.undos.copy(), self.formats.copy(), self.origins.copy()
         other._known, other._candidates = self._known.copy(), self._candidates.copy()
         return other
 
@@ -163,6 +165,8 @@ class Story:
         aligned = Aligned(self.vector, ())
         if undone or data != self.data:
             aligned = self._next(data, event, splices, undone or (), parents, writes=writes, is_own=is_own)
+        if undone is not None and aligned.written:
+            self.origins[event] = list(self._find_origins(undone, data, aligned.written))
         self.texts.keep_only(event, aligned.written)
         self.vector, self.data = aligned.vector, data
         self._digests.append(content_digest(data))
@@ -234,6 +238,36 @@ class Story:
         """
         own = move(self.vector, vector, event)
         return own if self.texts.content(own) == data else None
+
+    def _find_origins(self, undone: Collection[int], data: bytes, written: Sequence[Span]) -> Iterator[Origin]:
+        """Yield the lines, or parts of lines, that an undo of these events only brings back, and whose they are.
+
+        An undo writes nothing: what it brings back beside text of a merge, say, may be in the present content already.
+        A line that was there before one of the events is its author's of then. If only all its words are known, its
+        author is not. A word that is new was typed by a person who changed the undo when it was reviewed.
+        """
+        fmt = TextFormat(encoding=detect_format(data).encoding)
+        writers, known = dict[bytes, int](), set[bytes]()
+        for event in sorted(undone)[-MAX_CANDIDATES:]:
+            vector = self._known.get(self._digests[event - 1])
+            if vector is not None:
+                content = self.texts.content(vector)
+                lines, events = split_lines(content, fmt), events_by_line(vector, content)
+                writers |= {
+                    line.strip(): max(by - self.undos, default=OLDER) for line, by in zip(lines, events, strict=False)
+                }
+                known.update(words_of(content, fmt))
+        for span in self.vector:
+            known.update(words_of(self.texts.of(span), fmt))
+        for span in written:
+            start = span.start
+            for line in split_lines(data[span.start : span.stop], fmt):
+                writer = writers.get(line.strip())
+                if writer is None and known.issuperset(word for word in words_of(line, fmt) if not is_blank(word, fmt)):
+                    writer = OLDER
+                if writer is not None:
+                    yield Origin(start, start + len(line), writer)
+                start += len(line)
 
     def _undo(self, undone: frozenset[int], data: bytes, event: int) -> Vector:
         """Return the vector after an undo that led to this content, or to one like it."""

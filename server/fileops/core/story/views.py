@@ -2,29 +2,45 @@
 
 import sys
 from bisect import bisect_left, bisect_right
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import Literal
+
+from msgspec import Struct
 
 from fileops.core.diff.contents import Line, is_blank, line_spans
 from fileops.core.story.spans import OLDER, Span, Texts, Vector
 from fileops.core.text import detect_format, newline_of
 
 
+class Origin(Struct, frozen=True):
+    """Bytes start to stop of what an event left, which it brought back: the event `writer` had written this text."""
+
+    start: int
+    stop: int
+    writer: int
+
+
 def writers_of_lines(
-    vector: Vector, data: bytes, texts: Texts, carriers: Collection[int], formats: Collection[int] = ()
+    vector: Vector,
+    data: bytes,
+    texts: Texts,
+    carriers: Collection[int],
+    formats: Collection[int] = (),
+    origins: Mapping[int, Sequence[Origin]] | None = None,
 ) -> list[int]:
     """Return the newest event of a word of each line, top to bottom.
 
     An event that removed words of a line counts for what is left of it; one that removed whole lines counts for none.
-    Blanks count, but not those of carriers: undos, and events that only bring text. Blanks of formatters count in blank
-    lines only. An empty line after the final newline is none.
+    Blanks count, but not those of carriers: undos, and events that only bring text; nor does the end of a line of which
+    the rest has gone. Blanks of formatters count in blank lines only. An empty line after the final newline is none.
     """
     carriers, formats = set(carriers), set(formats)
     fmt = detect_format(data)
     lines = [line for line in line_spans(data, fmt) if line.start < line.stop]
     owners, n, at = [OLDER] * len(lines), 0, 0
     spans, removals = tuple(vector), list[tuple[int, int, int]]()
+    last: Span | None = None  # the one before that is there
     for number, span in enumerate(spans):
         while n < len(lines) and lines[n].stop <= at and lines[n].end < lines[n].stop:
             n += 1
@@ -35,17 +51,22 @@ def writers_of_lines(
             if lines[n].start < at or _is_torn(spans, number):
                 removals.append((number, n, at))
             continue
+        is_left_over = _is_left_over(span, last, texts)
+        last = span
         at += span.n_bytes
         m = n
         while m < len(lines) and lines[m].start < at:
-            part = data[max(lines[m].start, at - span.n_bytes) : min(lines[m].stop, at)]
+            start, stop = max(lines[m].start, at - span.n_bytes), min(lines[m].stop, at)
+            part = data[start:stop]
             is_passed_over = (
                 span.writer in carriers
                 or bool(span.loans)
+                or (is_left_over and m == n and lines[m].stop <= at)
                 or (span.writer in formats and not is_blank(data[lines[m].start : lines[m].stop], fmt))
             )
             if not is_passed_over or not is_blank(part, fmt):
-                owners[m] = max(owners[m], span.writer)
+                shift = span.stop - at
+                owners[m] = max(owners[m], _writer_of(span.writer, start + shift, stop + shift, origins))
             m += 1
     earlier = _EarlierLines(spans, data, texts)
     for number, n, at in removals:
@@ -55,6 +76,12 @@ def writers_of_lines(
             if earlier.has_rest(number, event, lines[n], at):
                 owners[n] = event
     return owners
+
+
+def _writer_of(event: int, start: int, stop: int, origins: Mapping[int, Sequence[Origin]] | None) -> int:
+    """Return the newest writer of a part of what an event wrote."""
+    found = [each.writer for each in (origins or {}).get(event, ()) if each.start < stop and start < each.stop]
+    return max(found, default=event)
 
 
 class _EarlierLines:
@@ -115,6 +142,15 @@ class _EarlierLines:
                 at = beside
             number += step
         return False
+
+
+def _is_left_over(span: Span, before: Span | None, texts: Texts) -> bool:
+    """Return whether what its writer wrote just before a span is not there any more, as before the end of a line.
+
+    Args: before: the span before it that is there.
+    """
+    is_whole = before is not None and before.writer == span.writer and before.stop == span.start
+    return not is_whole and texts.has(span.writer, span.start - 1)
 
 
 def _is_torn(spans: Sequence[Span], number: int) -> bool:

@@ -1,7 +1,7 @@
 """Finds out who wrote the lines of a file, by the record. Runs in worker threads."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import islice
 
 from msgspec.structs import replace
@@ -14,11 +14,13 @@ from fileops.core.merge.undo import MAX_COMPARED_BYTES
 from fileops.core.notebook.cell_page import lines_of_cells
 from fileops.core.notebook.cells import Notebook, fault_of, is_notebook_path, parse
 from fileops.core.notebook.sources import sources_in, sources_of, steps_of_sources
+from fileops.core.story.memory import FileMemory
 from fileops.model.digest import content_digest
 from fileops.model.errors import BinaryFile, FileMissing, TooLarge
+from fileops.model.files import Snapshot
 from fileops.model.internal_errors import PathMoved
 from fileops.model.record import Entry
-from fileops.model.rewind import BlamedLines
+from fileops.model.rewind import BlamedLines, FileStep
 from fileops.ports import FileSystem, RecordedChanges
 from fileops.record import git
 from fileops.service.rewind.answers import KnownContents, find_answer, keep_answer, key_of
@@ -47,32 +49,57 @@ def blame(
         raise BinaryFile
     if len(snapshot.data) > MAX_COMPARED_BYTES:
         raise TooLarge(size_bytes=len(snapshot.data), max_kb=MAX_COMPARED_BYTES >> 10)
-    entries = Lineages(store, follows_all).of(path, has_arrivals=True)
+    entries = _entries_of(store, path)
     known = {entry.entry_id: entry for entry in entries}
-    steps = steps_with_renames(entries, store, all_undos=True)
-    contents: ContentOf = StoredContents(store)
-    parents = _parents_of(entries, path)
-    present, cells, key = snapshot.data, None, None
-    undoes, tool_edits, carried = find_undone(entries), tool_edits_of(entries), find_carried(entries)
     if by_cells and is_notebook_path(path) and fault_of(snapshot.data) is None:
         cells = parse(snapshot.data)
-        steps, contents = steps_of_sources(steps, contents)
-        present = sources_of(cells)
-        parents = {entry_id: list(filter(None, map(sources_in, texts))) for entry_id, texts in parents.items()}
-    elif snapshot.source == "disk" and are_all_kept(entries):
+        steps, contents = steps_of_sources(steps_with_renames(entries, store, all_undos=True), StoredContents(store))
+        texts = _parents_of(entries, path)
+        parents = {entry_id: list(filter(None, map(sources_in, each))) for entry_id, each in texts.items()}
+        owned = _owners(entries, steps, sources_of(cells), contents, parents)
+        return _by_cells([_to_blamed(lines, known) for lines in owned], cells)
+    return [_to_blamed(lines, known) for lines in _owners_in(store, path, snapshot, entries, memories)]
+
+
+def owners_in(store: RecordedChanges, path: str, snapshot: Snapshot, memories: Memories | None) -> list[OwnedLines]:
+    """Return the entries that blame names for the lines of a text, top to bottom."""
+    return _owners_in(store, path, snapshot, _entries_of(store, path), memories)
+
+
+def _entries_of(store: RecordedChanges, path: str) -> list[Entry]:
+    return Lineages(store, follows_all).of(path, has_arrivals=True)
+
+
+def _owners_in(
+    store: RecordedChanges, path: str, snapshot: Snapshot, entries: Sequence[Entry], memories: Memories | None
+) -> list[OwnedLines]:
+    steps, parents = steps_with_renames(entries, store, all_undos=True), _parents_of(entries, path)
+    key = None
+    if snapshot.source == "disk" and are_all_kept(entries):
         merged = sorted((entry_id, list(map(content_digest, texts))) for entry_id, texts in parents.items())
-        sets = sorted(undoes.items()), sorted(tool_edits), sorted(carried), merged
-        key = key_of("blame", steps, snapshot.digest, *sets)
+        sets = sorted(find_undone(entries).items()), sorted(tool_edits_of(entries)), sorted(find_carried(entries))
+        key = key_of("blame", steps, snapshot.digest, *sets, merged)
     owned = find_answer(store, path, key, list[OwnedLines])
     if owned is None:
-        known_contents = KnownContents(contents)
-        memory = None if memories is None or cells is not None else memories.of(path, len(steps))
-        owned = owners_of_lines(steps, present, known_contents, undoes, tool_edits, carried, parents, memory)
-        if known_contents.are_complete:
+        contents = KnownContents(StoredContents(store))
+        memory = None if memories is None else memories.of(path, len(steps))
+        owned = _owners(entries, steps, snapshot.data, contents, parents, memory)
+        if contents.are_complete:
             oldest = min((entry.time for entry in entries), default=0.0)
             keep_answer(store, path, "blame", key, owned, oldest=oldest)
-    blamed = [_to_blamed(lines, known) for lines in owned]
-    return blamed if cells is None else _by_cells(blamed, cells)
+    return owned
+
+
+def _owners(
+    entries: Sequence[Entry],
+    steps: Sequence[FileStep],
+    present: bytes,
+    contents: ContentOf,
+    parents: Mapping[str, Collection[bytes]],
+    memory: FileMemory | None = None,
+) -> list[OwnedLines]:
+    undoes, tool_edits, carried = find_undone(entries), tool_edits_of(entries), find_carried(entries)
+    return owners_of_lines(steps, present, contents, undoes, tool_edits, carried, parents, memory)
 
 
 def _parents_of(entries: Sequence[Entry], path: str) -> dict[str, list[bytes]]:

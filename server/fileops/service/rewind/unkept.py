@@ -22,6 +22,7 @@ from fileops.core.diff.entry_diffs import count_lines
 from fileops.core.merge.authorship import (
     ChangedPlace,
     find_formatted,
+    find_named_places,
     find_shared_places,
     own_places,
     owners_of_lines,
@@ -55,6 +56,7 @@ from fileops.model.rewind import (
 from fileops.model.sessions import SessionName
 from fileops.ports import Decisions, FileSystem
 from fileops.service.rewind.answers import find_answer, find_rewind, keep_answer, key_of
+from fileops.service.rewind.blame import owners_in
 from fileops.service.rewind.committed import CommittedFiles, GitState, UnkeptPlace
 from fileops.service.rewind.files import (
     TOO_LONG,
@@ -87,6 +89,13 @@ VersionOf = Callable[[str, Snapshot], int | None]
 
 # By path: the inputs from which the places were computed, and the places.
 PlacesCache = dict[str, tuple[tuple[object, ...], list[UnkeptPlace]]]
+
+
+class KnownPlaces(Struct, frozen=True):
+    """The places of a file. is_whole: whether an undo of all would leave nothing."""
+
+    places: list[UnkeptPlace]
+    is_whole: bool
 
 
 class UndecidedEntries(Struct, frozen=True):
@@ -373,24 +382,44 @@ class UnkeptPlaces(Struct, frozen=True):
         key = None
         if not opaque and overwritten is None and snapshot.source == "disk" and are_all_kept(lineage):
             key = key_of("places", lineage, [entry.entry_id for entry in unkept], made_of[0])
-        kept = find_answer(self.store, snapshot.path, key, list[UnkeptPlace])
-        if kept is not None:
-            self._note_places(snapshot.path, made_of, kept)
-            return kept
-        found = [UnkeptPlace(_change_of_file(opaque, is_undoable=is_undoable), None)] if opaque else []
         chosen = (
             {} if is_long or overwritten is not None else {entry.entry_id: entry for entry in unkept if has_text(entry)}
         )
+        known = find_answer(self.store, snapshot.path, key, KnownPlaces)
+        if known is None:
+            of_file = [UnkeptPlace(_change_of_file(opaque, is_undoable=is_undoable), None)] if opaque else []
+            known = self._compute_places(of_file, lineage, chosen, snapshot)
+            oldest = min(entry.time for entry in lineage)
+            keep_answer(self.store, snapshot.path, "places", key, known, oldest=oldest)
+        found = self._with_named(known, chosen, snapshot)
+        self._note_places(snapshot.path, made_of, found)
+        return found
+
+    def _compute_places(
+        self, of_file: list[UnkeptPlace], lineage: Sequence[Entry], chosen: Mapping[str, Entry], snapshot: Snapshot
+    ) -> KnownPlaces:
+        """Args: of_file: its changes without lines."""
         n_same: dict[str, int] = {}
-        own, shared = self._find_changed(lineage, chosen, snapshot)
-        found += (_unkept_place(place, chosen, snapshot, n_same) for place in own)
+        own, shared, is_whole = self._find_changed(lineage, chosen, snapshot)
+        found = [*of_file, *(_unkept_place(place, chosen, snapshot, n_same) for place in own)]
         if shared:
             found += (_unkept_place(place, chosen, snapshot, n_same, is_shared=True) for place in shared)
             found.sort(key=lambda each: each.change.start_line)
-        oldest = min(entry.time for entry in lineage)
-        keep_answer(self.store, snapshot.path, "places", key, found, oldest=oldest)
-        self._note_places(snapshot.path, made_of, found)
-        return found
+        return KnownPlaces(found, is_whole)
+
+    def _with_named(self, known: KnownPlaces, chosen: Mapping[str, Entry], snapshot: Snapshot) -> list[UnkeptPlace]:
+        """Return the places and, if an undo of all would leave a part, all other lines for which blame names an entry.
+
+        The entry indented such a line, for example, or removed a word from it, beside what others have written since.
+        """
+        if known.is_whole:
+            return known.places
+        owned = owners_in(self.store, snapshot.path, snapshot, self.memories)
+        places = [each.place for each in known.places if each.place is not None]
+        n_same = Counter(_digest_in(each.change.change_id) for each in known.places)
+        named = find_named_places(snapshot.data, owned, chosen, places)
+        found = [_unkept_place(place, chosen, snapshot, n_same, is_shared=True) for place in named]
+        return sorted((*known.places, *found), key=lambda each: each.change.start_line)
 
     def _note_places(self, path: str, made_of: tuple[object, ...], found: list[UnkeptPlace]) -> None:
         if len(self.cache) >= MAX_FILES:
@@ -399,17 +428,20 @@ class UnkeptPlaces(Struct, frozen=True):
 
     def _find_changed(
         self, lineage: Sequence[Entry], chosen: Collection[str], snapshot: Snapshot
-    ) -> tuple[list[ChangedPlace], list[ChangedPlace]]:
-        """Return the places that the chosen entries made, and those of them in which others have written since."""
+    ) -> tuple[list[ChangedPlace], list[ChangedPlace], bool]:
+        """Return the places that the chosen entries made, and those of them in which others have written since.
+
+        True if an undo of the entries would leave nothing.
+        """
         first = next((n for n, entry in enumerate(lineage) if entry.entry_id in chosen), None)
         if first is None:
-            return [], []
+            return [], [], True
         history = lineage[first:]
         decided = {entry.entry_id for entry in history if entry.kept and is_by_agent(entry.by)}
         steps = without_returns(steps_of(history), chosen, decided)
         present = snapshot.data if snapshot.exists else None
         if present is not None and (is_too_long(present) or text.is_binary(present, text.detect_format(present))):
-            return [], []
+            return [], [], True
         memory = self.memories.of(snapshot.path, len(steps))
         told, contents = make_history(snapshot.path, steps, history, set(chosen), memory), StoredContents(self.store)
         if are_all_kept(history) and snapshot.source == "disk":
@@ -417,8 +449,7 @@ class UnkeptPlaces(Struct, frozen=True):
         else:
             rewound = told.rewound(chosen, present, contents)
         of_file = steps, chosen, present, rewound.content, contents, told.undoes, told.tool_edits, memory
-        own = own_places(*of_file)
-        return own, find_shared_places(*of_file) if rewound.left else []
+        return own_places(*of_file), find_shared_places(*of_file) if rewound.left else [], not rewound.left
 
     def _find_undone_places(self, lineage: Sequence[Entry], snapshot: Snapshot) -> Iterator[UndonePlace]:
         """Yield what people undid in one file since the newest turn of the session that wrote it."""
@@ -665,8 +696,13 @@ class UnkeptPlaces(Struct, frozen=True):
         )
         found = (lineage.get(owned.entry_id or _UNRECORDED) for owned in others)
         authors = dict.fromkeys(entry.by for entry in found if entry is not None)
+        whole = LineRange(start_line=change.start_line, end_line=change.end_line)  # if others wrote just beside it
         return RewindConflict(
-            file_path=path, entries=change.entry_ids, reason="overlaps", ranges=tuple(ranges), by=tuple(authors)
+            file_path=path,
+            entries=change.entry_ids,
+            reason="overlaps",
+            ranges=tuple(ranges) or (whole,),
+            by=tuple(authors),
         )
 
     def _read(self, path: str) -> Snapshot | None:
@@ -698,6 +734,10 @@ def _restore_overwritten(path: str, overwritten: Overwritten, snapshot: Snapshot
 def entry_of_change(change_id: str) -> str:
     """Return the id of a change's newest entry."""
     return change_id.partition(".")[0]
+
+
+def _digest_in(change_id: str) -> str:
+    return change_id.split(".")[1]
 
 
 def _is_open(entry: Entry) -> bool:

@@ -119,3 +119,38 @@ def test_line_keeps_its_author_if_a_merge_exchanges_the_sides_of_a_conflict() ->
 def _sides(order: int) -> bytes:
     sides = [b"of the agent\n", b"of the person\n" + LINES[9]][::order]
     return b"".join((b"<<<<<<< HEAD\n", sides[0], b"=======\n", sides[1], b">>>>>>> %d\n" % order))
+
+
+def test_end_of_a_line_that_has_gone_names_nobody() -> None:
+    """R-LOG-3. An undo of a part brings back `p4` before the end of the agent's line `b26`."""
+    contents = [
+        _lines("p1 p2 p3 p4"),
+        _lines("a19 b18 p3 b21 b26 b27"),
+        _lines("a19 b18 p3 b21 b26 b36 b27"),
+        _lines("a19 b18 p3 b21 b26 b36 b27 b29"),
+        b"a43\np3\np4\nb36\n\n",
+    ]
+    changes = [(f"e{n}", *pair) for n, pair in enumerate(pairwise(contents), 1)]
+    assert authors(changes, {"e4": ("e3",)}).get(3) is None
+
+
+def test_end_that_a_line_without_one_gets_is_of_who_wrote_it() -> None:
+    assert authors([("agent", b"one", b"one\ntwo\n")]) == {1: "agent", 2: "agent"}
+
+
+def test_line_that_an_undo_doubles_is_its_authors() -> None:
+    """A merge with both sides of a conflict has brought back the line that the undone edit replaced."""
+    contents = [_lines("b1 b2"), _lines("b1 p2"), _lines("b1 a3"), _lines("b1 p2 p4 a3"), _lines("b1 p2 p4 p2")]
+    changes = [(f"e{n}", *pair) for n, pair in enumerate(pairwise(contents), 1)]
+    assert authors(changes, {"e4": ("e2",)}) == {2: "e1", 3: "e3", 4: "e1"}
+
+
+def test_word_that_a_person_typed_into_an_undo_is_theirs() -> None:
+    """They changed it when it was reviewed."""
+    contents = [_lines("b1 b2"), _lines("b1 a3"), _lines("b1 p4 b2")]
+    changes = [(f"e{n}", *pair) for n, pair in enumerate(pairwise(contents), 1)]
+    assert authors(changes, {"e2": ("e1",)}) == {2: "e2"}
+
+
+def _lines(words: str) -> bytes:
+    return b"".join(b"%b\n" % word.encode() for word in words.split())
