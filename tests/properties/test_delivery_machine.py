@@ -7,6 +7,7 @@ has been sent: from it follows that no word of others may vanish, and which file
 
 import asyncio
 import re
+from collections.abc import Coroutine
 from contextlib import AsyncExitStack
 from typing import Any, Literal
 
@@ -57,13 +58,17 @@ class DeliveryMachine(RuleBasedStateMachine):
         else:
             options = mcp_options({"roots": ["/w"], "freshness": self.freshness, "further_tools": ["Write", "Undo"]})
             opened = mcp_wire(self.disk, options)
-        self.wire = self.runner.run(self.exits.enter_async_context(opened))
-        self.runner.run(self.answered("read", OTHER))
+        self.wire = self.run(self.exits.enter_async_context(opened))
+        self.run(self.answered("read", OTHER))
 
     def teardown(self) -> None:
         self.disk.release()
-        self.runner.run(self.exits.aclose())
+        self.run(self.exits.aclose())
         self.runner.close()
+
+    def run(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
+        """As the runner does, which is longer at setting a handler of SIGINT than most requests take."""
+        return self.runner.get_loop().run_until_complete(coroutine)
 
     # --- requests --------------------------------------------------------------------------------------------
 
@@ -105,7 +110,7 @@ class DeliveryMachine(RuleBasedStateMachine):
         return self.wire.answers.get(msg_id, {}).get("result")
 
     def ask(self, kind: str, path: str, *rest: Any, **more: Any) -> Message | None:
-        result = self.runner.run(self.request(kind, path, *rest, **more))
+        result = self.run(self.request(kind, path, *rest, **more))
         if result is not None:
             for named in FILES:  # notices first: what the result itself shows is the present
                 if any(named in text for text in self.notices(result, path)):
@@ -153,7 +158,7 @@ class DeliveryMachine(RuleBasedStateMachine):
         """The agent has looked at the file by itself."""
         if self.protocol == "lsp":
             looked_at = self.disk.read(path).data.decode()
-            result = self.runner.run(self.request("recordRead", path, fate, moment, None))
+            result = self.run(self.request("recordRead", path, fate, moment, None))
             if result is not None and result["recorded"]:
                 self.was_sent.add(path)
                 self.believed[path] = looked_at
@@ -206,8 +211,8 @@ class DeliveryMachine(RuleBasedStateMachine):
 
     @invariant()
     def nothing_counts_that_was_not_sent(self) -> None:
-        if self.protocol == "lsp":
-            tracked = self.runner.run(self.wire.call("fileops/tracked"))["files"]
+        if self.protocol == "lsp" and len(self.was_sent) < len(FILES):  # else all may count
+            tracked = self.run(self.wire.call("fileops/tracked"))["files"]
             assert {file["file_path"] for file in tracked} <= {OTHER, *self.was_sent}
 
 
@@ -218,7 +223,8 @@ def test_agent_that_believes_its_answers_loses_no_word(protocol: Protocol, fresh
     run_state_machine_as_test(
         machine,
         settings=settings(
-            max_examples=200,  # fewer miss a read that counts a notice about its own file
+            # Fewer miss a read that counts a notice about its own file, which only `relevant` shows.
+            max_examples=200 if freshness == "relevant" else 60,
             stateful_step_count=25,
             suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
         ),

@@ -23,8 +23,9 @@ def python_with(requirement: str) -> str:
     python = place / "bin" / "python"
 
     def install() -> None:
-        venv.create(place, with_pip=True, clear=True)
-        _run([str(python), "-m", "pip", "install", "-q", requirement], requirement)
+        venv.create(place, clear=True)  # without a pip of its own, which takes as long as what is installed
+        pip = [sys.executable, "-m", "pip", "--python", str(python)]
+        _run([*pip, "install", "-q", "--no-compile", requirement], requirement)
 
     _once(place, install)
     return str(python)

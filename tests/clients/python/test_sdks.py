@@ -1,6 +1,6 @@
 """What is made for the model APIs, judged by their own SDKs at run time. tests/examples/test_types.py judges the types.
 
-Each SDK is installed in a separate folder in the cache (support/foreign_packages.py).
+They are installed in folders in the cache (support/foreign_packages.py), but for that of MCP, which is here anyway.
 """
 
 import base64
@@ -15,6 +15,7 @@ import msgspec
 import pytest
 
 from fileops_client import Attachment, FileOpsClient, ResultFormat, ToolError, ToolFormat, ToolResult
+from support.examples import SDKS
 from support.foreign_packages import python_with
 
 CLIENT = Path(__file__).parents[3] / "clients" / "python"
@@ -25,22 +26,22 @@ RESULTS = {
     "image": ToolResult(status="success", output="Read image file", attachments=(IMAGE,), tool_name="Read"),
 }
 # What an SDK is asked: `lists` are the tools with and without extensions, `results` the messages, of its format.
-CHECKS: list[tuple[str, ToolFormat | ResultFormat, str]] = [
-    ("anthropic", "anthropic", """
+CHECKS: list[tuple[str | None, ToolFormat | ResultFormat, str]] = [
+    (SDKS, "anthropic", """
 from pydantic import TypeAdapter
 from anthropic.types import ToolParam, ToolResultBlockParam
 for tools in lists: TypeAdapter(list[ToolParam]).validate_python(tools)
 for result in results.values():
     assert TypeAdapter(ToolResultBlockParam).validate_python(result)["tool_use_id"] == "c1"
 """),
-    ("openai", "openai", """
+    (SDKS, "openai", """
 from pydantic import TypeAdapter
 from openai.types.chat import ChatCompletionToolParam, ChatCompletionToolMessageParam
 for tools in lists: TypeAdapter(list[ChatCompletionToolParam]).validate_python(tools)
 for result in results.values():
     assert TypeAdapter(ChatCompletionToolMessageParam).validate_python(result)["tool_call_id"] == "c1"
 """),
-    ("openai", "openai-responses", """
+    (SDKS, "openai-responses", """
 from pydantic import TypeAdapter
 from openai.types.responses import FunctionToolParam
 from openai.types.responses.response_input_item_param import FunctionCallOutput
@@ -56,14 +57,14 @@ assert [part.function_response.id for part in parts.values()] == ["c1"] * 3
 assert parts["error"].function_response.response == {"error": "no"}
 assert parts["image"].function_response.parts[0].inline_data.data.startswith(b"\\x89PNG")
 """),
-    ("mcp", "mcp", """
+    (None, "mcp", """
 from mcp import types
 for tools in lists:
     for tool in tools: types.Tool.model_validate(tool)
 for result in results.values(): types.CallToolResult.model_validate(result)
 assert types.CallToolResult.model_validate(results["image"]).content[1].type == "image"
 """),
-    ("pydantic-ai-slim", "pydantic-ai", """
+    (SDKS, "pydantic-ai", """
 from pydantic import TypeAdapter
 from pydantic_ai.messages import ModelRequest
 for result in results.values():
@@ -86,14 +87,15 @@ async def misspelt(client: FileOpsClient, result: ToolResult) -> bool:
 
 @pytest.mark.parametrize(("package", "name", "check"), CHECKS, ids=[name for _, name, _ in CHECKS])
 async def test_tool_lists_and_results_are_accepted_by_the_sdk(
-    package: str, name: Any, check: str, tmp_path: Path
+    package: str | None, name: Any, check: str, tmp_path: Path
 ) -> None:
     async with FileOpsClient.in_process(root=tmp_path) as client:
         plain = [] if name == "pydantic-ai" else [await client.tools(name), await client.tools(name, extended=True)]
     results = {case: result.for_model(name, "c1") for case, result in RESULTS.items()}
     values = json.dumps({"lists": plain, "results": results})
     program = f"import json, sys\nvalues = json.loads(sys.argv[1])\nlists, results = values.values()\n{check}"
-    assert run([python_with(package), "-c", program, values]) == (0, "")
+    python = sys.executable if package is None else python_with(package)
+    assert run([python, "-c", program, values]) == (0, "")
 
 
 RUN_BY_SDK = {
@@ -106,7 +108,7 @@ async def use(tool, path):
     assert made.to_dict()["input_schema"] == tool.input_schema
     return await made.call({"file_path": path})
 """,
-    "pydantic-ai-slim": """
+    "pydantic-ai": """
 from pydantic_ai import Agent, Tool
 from pydantic_ai.models.test import TestModel
 async def use(tool, path):
@@ -124,8 +126,8 @@ async def use(tool, path):
 }
 
 
-@pytest.mark.parametrize("package", RUN_BY_SDK)
-def test_function_of_an_agent_tool_is_run_by_the_sdk(package: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", RUN_BY_SDK)
+def test_function_of_an_agent_tool_is_run_by_the_sdk(name: str, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("bread\n")
     packages = tmp_path / "packages"
     packages.mkdir()
@@ -133,7 +135,7 @@ def test_function_of_an_agent_tool_is_run_by_the_sdk(package: str, tmp_path: Pat
     program = f"""
 import asyncio, sys
 from fileops_client import FileOpsClient
-{RUN_BY_SDK[package]}
+{RUN_BY_SDK[name]}
 async def main(root):
     async with FileOpsClient.start([sys.argv[2], "-P", "-m", "fileops"], root=root) as client:
         tool = (await client.toolbox(enabled=["Read"]))[0]
@@ -143,7 +145,7 @@ asyncio.run(main(sys.argv[1]))
 """
     environment = {**os.environ, "PYTHONPATH": f"{packages}:{CLIENT}"}
     done = subprocess.run(
-        [python_with(package), "-c", program, str(tmp_path), sys.executable],
+        [python_with(SDKS), "-c", program, str(tmp_path), sys.executable],
         capture_output=True,
         text=True,
         check=False,
