@@ -45,12 +45,9 @@ _QUOTING = re.compile(r"\\(.)|['\"]", re.DOTALL)
 
 
 def title_of(prompt: str) -> str | None:
-    """Return the first line of a prompt, as a list of turns shows it; None without text. A long one ends with `…`."""
+    """Return the first line of a prompt, as a list of turns shows it; None without text."""
     lines = prompt.strip().splitlines()
-    if not lines:
-        return None
-    line = _make_printable(lines[0])
-    return line if len(line) <= MAX_TITLE_CHARS else f"{line[: MAX_TITLE_CHARS - 1].rstrip()}…"
+    return _make_printable(lines[0])[:MAX_TITLE_CHARS] if lines else None
 
 
 def command_of(line: str) -> str:
