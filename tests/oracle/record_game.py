@@ -604,7 +604,7 @@ class RecordGame:
         }
         if entry["rewind_id"] is None and not entry["undoes"]:
             is_new_name = entry["moved_from"] is not None  # the entry of the first name may come after this one
-            self._returned |= (after - before) if is_new_name else (after - before) & self._seen
+            self._returned |= after if is_new_name else (after - before) & self._seen
         self._seen |= before | after
         recorded |= after
         by = entry["by"]
