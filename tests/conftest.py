@@ -55,7 +55,6 @@ PARTS = {
     "tests/unit/tracking/test_schedule.py::test_turn_reads_no_more_items": "laws",
     "tests/unit/core/matching/test_strategies.py::test_edits_that_replace_very_many_places": "laws",
     "tests/unit/core/matching/test_strategies.py::test_several_edits_that_together_make": "laws",
-    "tests/scenarios/test_scenarios.py::test_story_passes[read: Numbers wider": "laws",
     "tests/race/": "games",
     "tests/oracle/": "games",
     "tests/replay/": "games",

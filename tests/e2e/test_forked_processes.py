@@ -52,15 +52,21 @@ def serving(folder: Path, **env: str) -> dict[str, Any]:
     return {**found, "of its commands": said["output"]}
 
 
-def test_forked_process_has_what_a_started_one_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("ignored", [(), (signal.SIGHUP, signal.SIGINT, signal.SIGUSR1)])
+def test_forked_process_has_what_a_started_one_has(
+    ignored: tuple[signal.Signals, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("OF_THE_TEST", "1")
     before = os.umask(0o037)
+    handlers = {number: signal.signal(number, signal.SIG_IGN) for number in ignored}
     try:
         forked = serving(tmp_path, OF_THE_PROCESS="zwei \udcff", TZ="Asia/Tokyo")
         monkeypatch.setattr(POOL, "is_off", True)
         started = serving(tmp_path, OF_THE_PROCESS="zwei \udcff", TZ="Asia/Tokyo")
     finally:
         os.umask(before)
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
     assert forked == started
     assert "0037" in forked["of its commands"]
     assert "OF_THE_TEST=1" in forked["of its commands"]

@@ -46,8 +46,12 @@ class Lines:
             if loop is None:
                 yield line
             else:
-                for n in range(int(loop[1]), int(loop[2]) + 1):
-                    yield _NUMBER.sub(lambda spec, n=n: format(n, spec[1] or ""), loop[3])
+                texts_and_specs = [part or "" for part in _NUMBER.split(loop[3])]
+                form = "".join(
+                    f"{{0:{part}}}" if n % 2 else part.replace("{", "{{").replace("}", "}}")
+                    for n, part in enumerate(texts_and_specs)
+                )
+                yield "\n".join(map(form.format, range(int(loop[1]), int(loop[2]) + 1)))  # up to a million lines
 
 
 @dataclass(frozen=True, slots=True)

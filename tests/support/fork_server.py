@@ -2,8 +2,7 @@
 
 Run as a program by `support/warm_start.py`, which says what is forked and what is started as ever. It has one thread,
 and ends with the process of tests that started it. A process that it forks is set up as a real start would be:
-descriptors, environment, working directory, umask, arguments (also in /proc), standard streams. Signals are those that
-the interpreter sets at its start, since this one has changed none.
+descriptors, environment, working directory, umask, arguments (also in /proc), standard streams, ignored signals.
 """
 
 import array
@@ -17,6 +16,7 @@ import os
 import random
 import runpy
 import select
+import signal
 import socket
 import sys
 import tempfile
@@ -34,6 +34,12 @@ WARM = (
     "compose.daemon", "compose.lsp_connection", "compose.mcp_connection", "compose.private", "daemon.process",
     "mcp.config.command", "rpc.standard_io", "schema", "terminal.record",
 )  # fmt: skip
+
+
+def ignored_signals() -> list[signal.Signals]:
+    """Without those that each interpreter ignores."""
+    ignored = (number for number in signal.Signals if signal.getsignal(number) == signal.SIG_IGN)
+    return [number for number in ignored if number not in {signal.SIGPIPE, signal.SIGXFSZ}]
 
 
 def warm_up() -> None:
@@ -72,6 +78,9 @@ class Start:
                 os.closerange(last + 1, number)
             last = number
         os.umask(asked["umask"])
+        for number in signal.Signals:
+            if asked["ignored"] >> number - 1 & 1:
+                signal.signal(number, signal.SIG_IGN)
         os.environ.clear()
         os.environ.update(asked["environ"])
         if asked["environ"].get("LISTEN_PID") == str(asked["pid"]):
@@ -223,6 +232,8 @@ def _receive(connection: socket.socket) -> tuple[dict[str, Any], list[int]]:
 def main() -> None:
     listening = socket.socket(fileno=int(sys.argv[1]))
     end = _QuickEnd()
+    for number in ignored_signals():  # of a job in the background, whose processes may ignore less
+        signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
     warm_up()
     sys.path.insert(0, TESTS)
     from support import warm_start

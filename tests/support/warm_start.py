@@ -14,7 +14,6 @@ import inspect
 import json
 import os
 import resource
-import signal
 import socket
 import subprocess
 import sys
@@ -97,6 +96,7 @@ class _Server:
         asked = {
             "argv": list(argv), "environ": dict(environ), "cwd": cwd, "umask": int(_status("Umask"), 8),
             "numbers": list(fds), "is_leader": is_leader, "is_detached": is_detached, "pid": os.getpid(),
+            "ignored": int(_status("SigIgn"), 16),
         }  # fmt: skip
         data = json.dumps(asked).encode("ascii") + b"\n"
         with socket.socket(socket.AF_UNIX) as channel:
@@ -290,13 +290,7 @@ def surroundings() -> object:
     namespaces = [os.readlink(f"/proc/self/ns/{name}") for name in NAMESPACES]
     users = [os.getresuid(), os.getresgid(), sorted(os.getgroups())]
     limits = [resource.getrlimit(limit) for limit in LIMITS]
-    return [namespaces, users, limits, os.readlink("/proc/self/root"), _signals(), os.getpriority(0, 0)]
-
-
-def _signals() -> tuple[int, str]:
-    """Signals that a new process ignores or blocks, without those that the interpreter ignores at each start."""
-    of_interpreter = 1 << signal.SIGPIPE - 1 | 1 << signal.SIGXFSZ - 1
-    return int(_status("SigIgn"), 16) & ~of_interpreter, _status("SigBlk")
+    return [namespaces, users, limits, os.readlink("/proc/self/root"), _status("SigBlk"), os.getpriority(0, 0)]
 
 
 def _status(name: str) -> str:

@@ -297,7 +297,7 @@ def test_quadratic_operation_is_detected() -> None:
     def quadratic(n: int) -> Work:
         return lambda: sum(1 for _ in range(n) for _ in range(n))
 
-    assert ratio_of(100, quadratic) > MAX_RATIO
+    assert ratio_of(60, quadratic) > MAX_RATIO
 
 
 # --- patterns -------------------------------------------------------------------------------------------------------
