@@ -62,6 +62,8 @@ def splices_between(before: bytes, after: bytes, fmt: TextFormat) -> tuple[Splic
     head, tail = common_lines(before, after, fmt)
     bare = TextFormat(encoding=fmt.encoding)
     old_text, new_text = before[head : len(before) - tail], after[head : len(after) - tail]
+    if _is_one_line(old_text, fmt) and _is_one_line(new_text, fmt):
+        return tuple(_refine(old_text, new_text, head, fmt))
     old, new = _lines(old_text, bare), _lines(new_text, bare)
     starts, new_starts = _starts(old), _starts(new)
     result: list[Splice] = []
@@ -97,6 +99,15 @@ def splices_of_blanks(before: bytes, after: bytes, fmt: TextFormat) -> tuple[Spl
     return tuple(result)
 
 
+def is_in_line(splice: Splice, data: bytes, fmt: TextFormat) -> bool:
+    """Return whether the splice changes only words of one line over `data` that is compared by word."""
+    newline = newline_of(fmt)
+    if newline in splice.new or newline in data[splice.start : splice.end]:
+        return False
+    n_line = line_end(data, fmt, splice.end) - line_start(data, fmt, splice.start)
+    return n_line + len(splice.new) <= MAX_REFINED_BYTES
+
+
 def _words_and_blanks(data: bytes, fmt: TextFormat) -> tuple[list[bytes], list[tuple[int, bytes]]]:
     """Return the words and signs, and the blanks before each and after the last, with where each begins."""
     words, blanks, at, blank = list[bytes](), list[tuple[int, bytes]](), 0, b""
@@ -126,6 +137,11 @@ def common_lines(before: bytes, after: bytes, fmt: TextFormat) -> tuple[int, int
     if line_start(before, fmt, start) != start or line_start(after, fmt, start + shift) != start + shift:
         start = line_end(before, fmt, start)
     return head, len(before) - start
+
+
+def _is_one_line(data: bytes, fmt: TextFormat) -> bool:
+    """Return whether the data, which has no BOM, is a line with its line end; not known of units of several bytes."""
+    return fmt.unit_bytes == 1 and data.find(b"\n") == len(data) - 1 and bool(data)
 
 
 def _lines(data: bytes, fmt: TextFormat) -> list[bytes]:

@@ -19,7 +19,7 @@ from fileops.core.merge.rewind_cells import StepContents, is_notebook, rewind_ce
 from fileops.core.merge.texts import ContentOf, StepTexts
 from fileops.core.merge.undo import MAX_COMPARED_BYTES, Undone, line_ranges, undo_edits
 from fileops.core.story.memory import FileMemory
-from fileops.core.story.story import story_of
+from fileops.core.story.story import Forgotten, story_of
 from fileops.core.text import count_newlines, detect_format, is_binary, line_end, line_start, split_lines
 from fileops.model.digest import content_digest
 from fileops.model.edits import ByteSpan, LineRange, Splice
@@ -176,7 +176,12 @@ def _by_story(
     )
     if not story.is_exact or not set(ours).issubset(story.entry_ids):
         return None
-    undo = story.undo(story.events_of({step_id for step_id in undone if step_id in ours or not undoes.get(step_id)}))
+    chosen = story.events_of({step_id for step_id in undone if step_id in ours or not undoes.get(step_id)})
+    try:
+        undo = story.undo(chosen)
+    except Forgotten:
+        story = story_of(steps, present, texts, undoes, tool_edits=tool_edits, own=ours, has_donors=False)
+        undo = story.undo(chosen)
     left, done = list[PlaceLeft](), set[str]()
     for cluster in undo.clusters:
         step_id = story.entry_ids[cluster.event] or ""

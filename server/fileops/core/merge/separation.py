@@ -8,7 +8,7 @@ others typed words that the undo restores there, or if edits of both sides overl
 (rebase.py) decides.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from itertools import chain
 
 from msgspec import Struct
@@ -18,16 +18,26 @@ from fileops.core.diff.contents import has_word_between, is_blank, is_inside_wor
 from fileops.core.text import detect_format
 from fileops.model.edits import Splice
 from fileops.model.files import TextFormat
+from fileops.model.rewind import FileStep
 
 Splices = tuple[Splice, ...]
 
 
 class SidedStep(Struct, frozen=True):
-    """One edit. reverse: over the content after it; forward: over the content before it."""
+    """One edit. reverse: over the content after it; forward: over the content before it.
+
+    is_compared: whether a comparison of the content before it with that after it finds just `forward`.
+    """
 
     is_ours: bool
     reverse: Splices
     forward: Splices
+    is_compared: bool = False
+
+
+def key_of_sided(step: FileStep, *, is_ours: bool) -> Hashable:
+    """Return what the splices of an edit are computed from, under which a memory has them."""
+    return step.before, step.after, step.reverse, is_ours
 
 
 class _Separated(Struct, frozen=True):

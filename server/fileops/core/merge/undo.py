@@ -15,10 +15,10 @@ from itertools import chain
 from msgspec import Struct
 
 from fileops.core import splices as splicing
-from fileops.core.diff.contents import is_blank, is_of_word, splices_between, words_of
+from fileops.core.diff.contents import is_blank, is_in_line, is_of_word, splices_between, words_of
 from fileops.core.merge.rebase import map_spans, minimal, rebase, whole_words
 from fileops.core.merge.runs import Run, runs_of
-from fileops.core.merge.separation import SidedStep, undo_of_ours
+from fileops.core.merge.separation import SidedStep, key_of_sided, undo_of_ours
 from fileops.core.merge.texts import StepTexts
 from fileops.core.text import count_newlines, detect_format
 from fileops.model.digest import content_digest
@@ -146,19 +146,25 @@ def _steps_of(run: Run, texts: StepTexts) -> Sequence[SidedStep]:
 
 
 def _sided_step(edit: FileStep, texts: StepTexts, *, is_ours: bool) -> SidedStep | None:
-    key = edit.before, edit.after, edit.reverse, is_ours
+    key = key_of_sided(edit, is_ours=is_ours)
     known = None if texts.memory is None else texts.memory.find_sided(key)
     if isinstance(known, SidedStep):
         return known
     content = texts.after(edit)
     if content is None:
         return None
-    fmt = detect_format(content)
-    reverse = minimal(_reverse(edit, texts, content), content, fmt)
+    fmt, reverse = detect_format(content), _reverse(edit, texts, content)
+    # A comparison that finds one place finds the same in the other direction and, in one line, just whole words.
+    compared = splicing.invert(content, reverse) if edit.reverse is None and len(reverse) == 1 else None
+    forward = compared
+    if forward is None or not is_in_line(reverse[0], content, fmt):
+        reverse = minimal(reverse, content, fmt)
+        forward = splicing.invert(content, reverse)
     before = splicing.apply(content, reverse)
     if detect_format(before).encoding != fmt.encoding or content_digest(before) != edit.before:
         return None
-    step = SidedStep(is_ours=is_ours, reverse=reverse, forward=splicing.invert(content, reverse))
+    is_compared = compared == forward and detect_format(before) == fmt
+    step = SidedStep(is_ours=is_ours, reverse=reverse, forward=forward, is_compared=is_compared)
     if texts.memory is not None:
         texts.memory.note_sided(key, step, (*step.reverse, *step.forward))
     return step

@@ -5,8 +5,9 @@ Text that a known content also has keeps its writer. The event that led to the n
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Iterator, Sequence
-from itertools import accumulate, pairwise
+from itertools import accumulate, chain, pairwise
 from operator import attrgetter
+from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -55,14 +56,11 @@ def apply(
     made = _Made(event, texts, fmt, writes=writes, is_own=is_own, donors=donors)
     reader, growth = _Reader(vector), 0
     for splice in splices:
-        for run in reader.take(splice.start):
-            made.keep(run)
-        for run in reader.take(splice.end):
-            made.remove(run)
+        made.keep(reader.take(splice.start))
+        made.remove(reader.take(splice.end))
         made.insert(splice.new, splice.start + growth, reader.next)
         growth += len(splice.new) - (splice.end - splice.start)
-    for run in reader.take_rest():
-        made.keep(run)
+    made.keep(reader.take_rest())
     return made.to_aligned()
 
 
@@ -160,12 +158,20 @@ def _units(
         yield text, spans
 
 
+class _Taken(NamedTuple):
+    """Spans that were read: the rest of one block, whole blocks, and the beginning of another block."""
+
+    rest: Sequence[Span]
+    blocks: Sequence[Block]
+    beginning: Sequence[Span]
+
+
 class _Reader:
     """Reads a vector from its beginning on, by offsets in its content."""
 
     def __init__(self, vector: Vector) -> None:
         self._blocks = vector.blocks
-        self._ends = list(accumulate(block.n_bytes for block in self._blocks))  # where each ends in the content
+        self._ends = list(accumulate(map(attrgetter("n_bytes"), self._blocks)))  # where each ends in the content
         self._block = -1  # the number of the block that is being read
         self._spans: Sequence[Span] = ()  # of that block
         self._stops: Sequence[int] = ()  # where each of them ends in the content
@@ -179,24 +185,24 @@ class _Reader:
         following = self._block + 1
         return self._blocks[following].spans[0] if following < len(self._blocks) else None
 
-    def take(self, offset: int) -> list[Block | Sequence[Span]]:
+    def take(self, offset: int) -> _Taken:
         """Return the spans up to an offset, and what was removed there."""
-        runs: list[Block | Sequence[Span]] = []
+        rest, blocks = list[Span](), ()
         block = bisect_right(self._ends, offset)  # the block with the byte at the offset
         if block > self._block:
-            runs += self._take_before(block)
+            rest, blocks = self._take_before(block)
         if block == len(self._blocks):
-            return runs
+            return _Taken(rest, blocks, ())
         n = bisect_right(self._stops, offset)  # the span with the byte at the offset
         taken = self._take_up_to(n)
         span = self._rest or self._spans[n]
         if (n_taken := offset - self._stops[n] + span.n_bytes) > 0:
             taken.append(span.part(0, n_taken))
             self._rest = span.part(n_taken, span.n_bytes)
-        return [*runs, taken]
+        return _Taken(rest, blocks, taken)
 
-    def take_rest(self) -> list[Block | Sequence[Span]]:
-        return self._take_before(len(self._blocks))
+    def take_rest(self) -> _Taken:
+        return _Taken(*self._take_before(len(self._blocks)), ())
 
     def between(self, start: int, stop: int) -> list[Span]:
         """Return what is there between two offsets, without a move to them."""
@@ -211,16 +217,16 @@ class _Reader:
                 first += span.n_bytes
         return found
 
-    def _take_before(self, block: int) -> list[Block | Sequence[Span]]:
+    def _take_before(self, block: int) -> tuple[list[Span], Sequence[Block]]:
         """Return the rest of the block that is being read, and the blocks behind it before another one."""
-        runs: list[Block | Sequence[Span]] = [self._take_up_to(len(self._spans))]
-        runs += self._blocks[self._block + 1 : block]
+        rest = self._take_up_to(len(self._spans))
+        blocks = self._blocks[self._block + 1 : block]
         self._block, self._spans, self._stops, self._n = block, (), (), 0
         if block < len(self._blocks):
             self._spans = self._blocks[block].spans
             start = self._ends[block] - self._blocks[block].n_bytes
-            self._stops = list(accumulate((span.n_bytes for span in self._spans), initial=start))[1:]
-        return runs
+            self._stops = list(accumulate([span.n_bytes for span in self._spans], initial=start))[1:]
+        return rest, blocks
 
     def _take_up_to(self, n: int) -> list[Span]:
         """Return the spans of the block that is being read before the n-th one."""
@@ -259,11 +265,15 @@ class _Made:
     def _is_given(self, span: Span) -> bool:
         return any(given.start <= span.start and span.stop <= given.stop for given in self._given.get(span.writer, ()))
 
-    def keep(self, run: Block | Sequence[Span]) -> None:
-        self._made.add(run)
+    def keep(self, taken: _Taken) -> None:
+        self._made.spans += taken.rest
+        if taken.blocks:
+            self._made.add_blocks(taken.blocks)
+        self._made.spans += taken.beginning
 
-    def remove(self, run: Block | Sequence[Span]) -> None:
-        self._made.add([self._to_removed(span) for span in (run.spans if isinstance(run, Block) else run)])
+    def remove(self, taken: _Taken) -> None:
+        of_blocks = (block.spans for block in taken.blocks)
+        self._made.spans += map(self._to_removed, chain(taken.rest, *of_blocks, taken.beginning))
 
     def _to_removed(self, span: Span) -> Span:
         """Return a span as the donor has it that removed it, else as the event removed it."""

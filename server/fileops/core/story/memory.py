@@ -7,13 +7,15 @@ contents, authors, undos and parents. So it is never out of date, and may be for
 from collections.abc import Callable, Hashable, Sequence
 from typing import Literal
 
+import msgspec
 from msgspec import Struct
 
+from fileops.model.digest import content_digest
 from fileops.model.edits import Splice
 from fileops.model.rewind import FileStep
 
 BEHIND = 64  # steps that the older one of two stories is behind, if the newest steps are undone
-_STEP_BYTES = 1_000  # about what a step takes beside its text, and the splices of one
+_SIDED_BYTES = 500  # about what the splices of a step take beside their text
 
 Question = Literal["blame", "places"]
 
@@ -29,9 +31,10 @@ class ToldStep(Struct, frozen=True):
 
 
 class _Told(Struct, frozen=True):
-    """A story after these steps."""
+    """A story, and how many steps it has. digest: of these steps, which would take much of its memory."""
 
-    steps: Sequence[ToldStep]
+    n_steps: int
+    digest: bytes
     story: object
 
 
@@ -54,14 +57,13 @@ class FileMemory:
     def n_listed(self) -> int:
         """How many steps the story has from which the places were read last."""
         told = self._told.get("places")
-        return len(told[-1].steps) if told else 0
+        return told[-1].n_steps if told else 0
 
     def find(self, question: Question, steps: Sequence[ToldStep]) -> tuple[object, int]:
         """Return a story that was told, and how many of these steps it has. Only a copy of it may be told further."""
         for told in reversed(self._told.get(question, ())):
-            n = len(told.steps)
-            if n <= len(steps) and steps[:n] == told.steps:
-                return told.story, n
+            if _begin(steps, told):
+                return told.story, told.n_steps
         return None, 0
 
     def keep(self, question: Question, steps: Sequence[ToldStep], story: object, n_bytes: int) -> None:
@@ -70,12 +72,10 @@ class FileMemory:
         Of the earlier ones, one is kept that is far enough behind it.
         """
         earlier = [
-            told
-            for told in self._told.get(question, ())
-            if (n := len(told.steps)) <= len(steps) - BEHIND and steps[:n] == told.steps
+            told for told in self._told.get(question, ()) if told.n_steps <= len(steps) - BEHIND and _begin(steps, told)
         ]
-        self._told[question] = [*earlier[-1:], _Told(steps, story)]
-        self._n_bytes[question] = n_bytes + _STEP_BYTES * len(steps)
+        self._told[question] = [*earlier[-1:], _Told(len(steps), _digest_of(steps), story)]
+        self._n_bytes[question] = n_bytes
         self._on_kept()
 
     def find_sided(self, key: Hashable) -> object:
@@ -84,5 +84,14 @@ class FileMemory:
 
     def note_sided(self, key: Hashable, step: object, splices: Sequence[Splice]) -> None:
         """Remember the splices of a step. Args: key: what they were computed from."""
-        self._n_sided_bytes += _STEP_BYTES + sum(len(splice.new) for splice in splices)
+        self._n_sided_bytes += _SIDED_BYTES + sum(len(splice.new) for splice in splices)
         self._sided[key] = step
+
+
+def _begin(steps: Sequence[ToldStep], told: _Told) -> bool:
+    """Return whether the steps begin with those that were told."""
+    return told.n_steps <= len(steps) and _digest_of(steps[: told.n_steps]) == told.digest
+
+
+def _digest_of(steps: Sequence[ToldStep]) -> bytes:
+    return content_digest(msgspec.msgpack.encode(steps))

@@ -12,7 +12,7 @@ from itertools import chain
 from msgspec import Struct
 from msgspec.structs import replace
 
-BLOCK_SPANS = 256  # of a new block; at most twice as many
+BLOCK_SPANS = 64  # of a new block; at most twice as many
 OLDER = 0  # the event that wrote what is older than all changes
 _ABSENT = -1  # instead of an event: the content never had this text before
 
@@ -130,7 +130,7 @@ class Vector:
         return chain.from_iterable(block.spans for block in self.blocks)
 
     def __len__(self) -> int:
-        return sum(len(block.spans) for block in self.blocks)
+        return sum([len(block.spans) for block in self.blocks])
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Vector) and tuple(self) == tuple(other)
@@ -146,13 +146,10 @@ class VectorBuilder:
         self.spans: list[Span] = []
         self._blocks: list[Block] = []
 
-    def add(self, run: Block | Sequence[Span]) -> None:
-        """Add spans; a whole block stays one."""
-        if isinstance(run, Block):
-            self._close()
-            self._blocks.append(run)
-        else:
-            self.spans += run
+    def add_blocks(self, blocks: Sequence[Block]) -> None:
+        """Add the spans of whole blocks, which stay as they are."""
+        self._close()
+        self._blocks += blocks
 
     def reopen(self) -> int:
         """Take the last block back into the spans. Returns how many it has; 0 if there is none."""
@@ -175,7 +172,7 @@ class VectorBuilder:
         size = BLOCK_SPANS if len(spans) > 2 * BLOCK_SPANS else len(spans)
         for at in range(0, len(spans), size):
             block = tuple(spans[at : at + size])
-            self._blocks.append(Block(block, sum(span.n_bytes for span in block)))
+            self._blocks.append(Block(block, sum([span.n_bytes for span in block])))
         spans.clear()
 
 
@@ -186,7 +183,7 @@ class Texts:
     """What each event wrote. Of a content only the parts are kept that the event itself wrote."""
 
     def __init__(self) -> None:
-        self._written: list[tuple[list[int], list[bytes]]] = []  # by event: offsets in its content, and the texts
+        self._written: list[tuple[Sequence[int], Sequence[bytes]]] = []  # by event: where its texts begin, and these
         self._n_bytes = 0
 
     def copy(self) -> "Texts":
@@ -201,7 +198,7 @@ class Texts:
 
     def add(self, content: bytes) -> None:
         """Add the next event, which left this content."""
-        self._written.append(([0], [content]))
+        self._written.append(((0,), (content,)))
         self._n_bytes += len(content)
 
     def keep_only(self, event: int, written: Iterable[Span]) -> None:
@@ -209,7 +206,7 @@ class Texts:
         spans = list(written)
         _, texts = self._written[event]
         self._n_bytes -= sum(map(len, texts)) - sum(span.stop - span.start for span in spans)
-        self._written[event] = [span.start for span in spans], [self.of(span) for span in spans]
+        self._written[event] = tuple([span.start for span in spans]), tuple([self.of(span) for span in spans])
 
     def of(self, span: Span) -> bytes:
         starts, texts = self._written[span.writer]

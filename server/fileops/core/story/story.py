@@ -12,6 +12,7 @@ from copy import copy
 from fileops.core import splices as splicing
 from fileops.core.diff.contents import common_lines, is_blank, splices_between, splices_of_blanks, words_of
 from fileops.core.merge.rebase import minimal
+from fileops.core.merge.separation import SidedStep, key_of_sided
 from fileops.core.merge.texts import StepTexts
 from fileops.core.story.alignment import Aligned, Donor, apply, reorder, splices_by_words
 from fileops.core.story.memory import BEHIND, FileMemory, Question, ToldStep
@@ -28,7 +29,9 @@ MAX_CANDIDATES = 64  # known contents with which a new one is compared, the newe
 MAX_CANDIDATE_LINES = 200_000  # of all of them together
 MAX_DONORS = 4  # of these, from which a new content has its lines
 MAX_KNOWN_SPANS = 4_000_000  # of all known contents together; about 32 MB
-_POINTER_BYTES, _SET_POINTERS = 8, 4  # of a number in a set: how many pointers it takes
+MAX_REMEMBERED = 16  # known contents whose vectors a remembered story keeps, the newest
+_EVENT_BYTES = 800  # about what an event takes: its spans, and what is known of it beside its text
+_POINTER_BYTES, _SET_POINTERS = 8, 8  # of a number in a set: how many pointers it takes
 
 
 class _Lines:
@@ -82,12 +85,16 @@ class _Lines:
         return number
 
 
+class Forgotten(Exception):
+    """A remembered story is asked for a vector that it did not keep. It has to be told anew."""
+
+
 class Story:
     """All contents of one file up to the present one. Events are numbered from 1; 0 is what is older."""
 
     def __init__(self, first: bytes, *, has_donors: bool = True) -> None:
         """Args: has_donors: whether a new content may have text of any known one; else only of the present one."""
-        self.data, self._has_donors = first, has_donors
+        self.data, self.has_donors = first, has_donors
         self.vector = Vector.of([Span.from_writer(OLDER, 0, len(first))] if first else ())
         self.texts = Texts()
         self.texts.add(first)
@@ -101,28 +108,36 @@ class Story:
         self._fmt = detect_format(first)
         self._digests = [content_digest(first)]  # of the content after each event
         self._known: dict[bytes, Vector] = {}  # by digest, the newest last
+        self._forgotten: dict[bytes, int] = {}  # how many spans those have that are known, but were not kept; older
         self._n_known_spans = 0
         self._lines = _Lines()
         self._candidates: dict[bytes, frozenset[int]] = {}  # the lines of the newest known contents
         self._remember()
 
     def copy(self) -> "Story":
-        """Return a story that may be told further without a change of this one."""
+        """Return a story that may be told further without a change of this one.
+
+        It keeps the vectors of few contents only. If it is asked for others, it raises Forgotten.
+        """
         other = copy(self)
         other.texts, other._lines = self.texts.copy(), self._lines.copy()
         other.entry_ids, other._digests = self.entry_ids.copy(), self._digests.copy()
         other.undos, other.formats, other.origins = self.undos.copy(), self.formats.copy(), self.origins.copy()
-        other._known, other._candidates = self._known.copy(), self._candidates.copy()
+        other._candidates, other._forgotten = self._candidates.copy(), self._forgotten.copy()
+        known = list(self._known.items())
+        n_forgotten = max(len(known) - max(MAX_REMEMBERED, len(self._candidates)), 0)
+        other._forgotten.update((digest, len(vector)) for digest, vector in known[:n_forgotten])
+        other._known = dict(known[n_forgotten:])
         return other
 
     @property
     def n_bytes(self) -> int:
-        """About how many bytes it takes, beside what it needs for each event. Vectors share their blocks."""
+        """About how many bytes it takes. Vectors share their blocks."""
         vectors = self._known.values()
         blocks = {id(block): len(block.spans) for vector in vectors for block in vector.blocks}
         n_numbers = sum(map(len, self._candidates.values()))
         n_pointers = sum(blocks.values()) + sum(len(vector.blocks) for vector in vectors) + _SET_POINTERS * n_numbers
-        return n_pointers * _POINTER_BYTES + self.texts.n_bytes
+        return n_pointers * _POINTER_BYTES + self.texts.n_bytes + _EVENT_BYTES * len(self.entry_ids)
 
     @property
     def digest(self) -> bytes:
@@ -136,7 +151,9 @@ class Story:
         data: bytes,
         entry_id: str | None = None,
         *,
+        digest: bytes | None = None,
         splices: Sequence[Splice] | None = None,
+        compared: Sequence[Splice] | None = None,
         undone: Collection[int] | None = None,
         writes: bool = False,
         is_own: bool = False,
@@ -145,9 +162,10 @@ class Story:
     ) -> None:
         """The file becomes `data`.
 
-        splices: from the present content, if they are known. undone: the events that this undoes. writes: what it
-        inserts is its own, even if it was there before. is_own: its effect is its own, even if it only leads back to a
-        known content. may_format: see FileStep. parents: the contents that it may have merged.
+        digest: of the data, if it is known. splices: from the present content, if they are known. compared: what a
+        comparison with the present content finds, if that is known. undone: the events that this undoes. writes: what
+        it inserts is its own, even if it was there before. is_own: its effect is its own, even if it only leads back to
+        a known content. may_format: see FileStep. parents: the contents that it may have merged.
         """
         if splices is None and undone is None and may_format:
             splices = splices_of_blanks(self.data, data, detect_format(self.data)) if data != self.data else None
@@ -162,14 +180,16 @@ class Story:
         self.is_exact = self.is_exact and detect_format(data) == self._fmt
         if undone is not None:
             self.undos.add(event)
-        aligned = Aligned(self.vector, ())
-        if undone or data != self.data:
-            aligned = self._next(data, event, splices, undone or (), parents, writes=writes, is_own=is_own)
+        aligned, digest = Aligned(self.vector, ()), digest or content_digest(data)
+        if undone or digest != self.digest:
+            aligned = self._next(
+                data, digest, event, splices, compared, undone or (), parents, writes=writes, is_own=is_own
+            )
         if undone is not None and aligned.written:
             self.origins[event] = list(self._find_origins(undone, data, aligned.written))
         self.texts.keep_only(event, aligned.written)
         self.vector, self.data = aligned.vector, data
-        self._digests.append(content_digest(data))
+        self._digests.append(digest)
         self._remember()
 
     def events_of(self, entry_ids: Collection[str]) -> set[int]:
@@ -187,16 +207,24 @@ class Story:
         # An undo that is being told has no digest yet, so it does not count as a change since.
         if not first or not set(chosen).issuperset(range(first, len(self._digests))):
             return None
-        vector = self._known.get(self._digests[first - 1])
+        vector = self._find_known(self._digests[first - 1])
         return None if vector is None else self.texts.content(vector)
+
+    def _find_known(self, digest: bytes) -> Vector | None:
+        """Return the vector of a known content. Raises: Forgotten."""
+        if digest in self._forgotten:
+            raise Forgotten
+        return self._known.get(digest)
 
     # --- the next content --------------------------------------------------------------------------------------
 
     def _next(
         self,
         data: bytes,
+        digest: bytes,
         event: int,
         splices: Sequence[Splice] | None,
+        compared: Sequence[Splice] | None,
         undone: Collection[int],
         parents: Collection[bytes],
         *,
@@ -211,7 +239,7 @@ class Story:
         if data == content:
             return Aligned(present, ())
         # A file without text has no other text than what this event leaves of it.
-        known = None if writes or not data else self._known.get(content_digest(data))
+        known = None if writes or not data else self._find_known(digest)
         if known is not None and is_own:
             known = self._own(known, data, event)
         if known is not None:
@@ -220,10 +248,12 @@ class Story:
             present = reorder(present, data, self.texts)
             splices = splices_by_words([self.texts.of(span) for span in present if not span.removers], data)
         elif splices is None or splicing.apply(content, splices) != data:
-            splices = _line_by_line(splices_between(content, data, detect_format(content or data)), content)
+            if compared is None:
+                compared = splices_between(content, data, detect_format(content or data))
+            splices = _line_by_line(compared, content)
         fmt = TextFormat(encoding=detect_format(data or content).encoding)
         aligned = apply(present, splices, event, self.texts, fmt, writes=writes, is_own=is_own)
-        if writes or not self._has_donors or not (aligned.n_written(data) or parents):
+        if writes or not self.has_donors or not (aligned.n_written(data) or parents):
             return aligned
         best = self._best(present, data, event, aligned, splices, parents)
         if not is_own or best is aligned:
@@ -249,7 +279,7 @@ class Story:
         fmt = TextFormat(encoding=detect_format(data).encoding)
         writers, known = dict[bytes, int](), set[bytes]()
         for event in sorted(undone)[-MAX_CANDIDATES:]:
-            vector = self._known.get(self._digests[event - 1])
+            vector = self._find_known(self._digests[event - 1])
             if vector is not None:
                 content = self.texts.content(vector)
                 lines, events = split_lines(content, fmt), events_by_line(vector, content)
@@ -279,7 +309,7 @@ class Story:
 
     def _learn(self, content: bytes) -> None:
         """Make a content known that the file never had here: nobody is known to have written what is new in it."""
-        if content_digest(content) not in self._known:
+        if self._find_known(content_digest(content)) is None:
             present = self.data
             self.go_to(content)
             self.go_to(present)
@@ -305,7 +335,7 @@ class Story:
                 other = apply(closest, others, event, self.texts, fmt)
                 if other.n_written(data) <= fewest:  # all of the known content is there again, beside new text
                     best, fewest = other, other.n_written(data)
-        named = map(self._known.get, map(content_digest, parents))
+        named = map(self._find_known, map(content_digest, parents))
         donors = [Donor(present, vector, data, self.texts) for vector in named if vector is not None]
         donors += self._find_nearest(present, data, lines, aligned.written)
         if donors and (fewest or parents):
@@ -356,16 +386,20 @@ class Story:
     def _remember(self) -> None:
         """The present content is the newest known one. The oldest are forgotten beyond the limits."""
         digest = self.digest
-        self._n_known_spans += len(self.vector) - len(self._known.pop(digest, ()))
+        n_earlier = self._forgotten.pop(digest, None) or len(self._known.pop(digest, ()))
+        self._n_known_spans += len(self.vector) - n_earlier
         self._known[digest] = self.vector
-        if self._has_donors:
+        if self.has_donors:
             self._candidates.pop(digest, None)
             self._candidates[digest] = self._lines.of(self.data)
         n_lines = sum(map(len, self._candidates.values()))
         while len(self._candidates) > 1 and (len(self._candidates) > MAX_CANDIDATES or n_lines > MAX_CANDIDATE_LINES):
             n_lines -= len(self._candidates.pop(next(iter(self._candidates))))
-        while self._n_known_spans > MAX_KNOWN_SPANS and len(self._known) > len(self._candidates):
-            self._n_known_spans -= len(self._known.pop(next(iter(self._known))))
+        n_known = len(self._forgotten) + len(self._known)
+        while self._n_known_spans > MAX_KNOWN_SPANS and n_known > len(self._candidates):
+            oldest = next(iter(self._forgotten or self._known))
+            self._n_known_spans -= self._forgotten.pop(oldest, None) or len(self._known.pop(oldest, ()))
+            n_known -= 1
 
 
 def _find_merged(
@@ -433,17 +467,35 @@ def story_of(
     both known belongs to nobody. memory: of the file.
     """
     merged = _find_merged(steps, present, parents) if parents else {}
-    question: Question = "blame" if has_donors else "places"
-    told = [] if memory is None else [_to_told(step, undoes, tool_edits, own, merged) for step in steps]
-    found, n_told = (None, 0) if memory is None else memory.find(question, told)
+    own = set(own)
+    told = [_to_told(step, undoes, tool_edits, own, merged) for step in steps]
+    found, n_told = (None, 0) if memory is None else memory.find("blame" if has_donors else "places", told)
     if isinstance(found, Story):
-        story = found.copy()
-    else:
-        story = Story((texts.before(steps[0]) or b"") if steps else present, has_donors=has_donors)
-    own, is_known = set(own), True
-    for n, step in enumerate(steps[n_told:], n_told):
+        try:
+            return _tell(found.copy(), told, n_told, present, texts, merged, memory)
+        except Forgotten:  # a content has returned that the file had long ago
+            pass
+    first = (texts.before(steps[0]) or b"") if steps else present
+    return _tell(Story(first, has_donors=has_donors), told, 0, present, texts, merged, memory)
+
+
+def _tell(
+    story: Story,
+    steps: Sequence[ToldStep],
+    n_told: int,
+    present: bytes,
+    texts: StepTexts,
+    parents: Mapping[str, Collection[bytes]],
+    memory: FileMemory | None,
+) -> Story:
+    """Tell the steps that have not been told, and return the story. Raises: Forgotten."""
+    question: Question = "blame" if story.has_donors else "places"
+    is_known = True
+    for n, told in enumerate(steps[n_told:], n_told):
+        step = told.step
         if memory is not None and is_known and 0 < n == len(steps) - BEHIND:
-            memory.keep(question, told[:n], story.copy(), story.n_bytes)
+            kept = story.copy()
+            memory.keep(question, steps[:n], kept, kept.n_bytes)
         if step.before is not None and step.before != story.digest:  # an unrecorded change came before
             before = texts.before(step)
             if before is None:
@@ -454,25 +506,38 @@ def story_of(
         if after is None:
             is_known = False
             continue
-        is_undo = step.step_id in undoes
-        splices = None
+        splices = compared = None
         if step.reverse is not None:
             splices = splicing.invert(after, minimal(step.reverse, after, detect_format(after)))
+        elif memory is not None:
+            compared = _find_compared(step, memory)
         story.go_to(
             after,
             step.step_id,
+            digest=step.after,
             splices=splices,
-            undone=story.events_of(undoes[step.step_id]) if is_undo else None,
-            writes=not is_undo and (step.reverse is not None or step.step_id in tool_edits),
-            is_own=step.step_id in own,
+            compared=compared,
+            undone=None if told.undone is None else story.events_of(set(told.undone)),
+            writes=told.undone is None and (step.reverse is not None or told.writes),
+            is_own=told.is_own,
             may_format=step.may_format,
-            parents=merged.get(step.step_id, ()),
+            parents=parents.get(step.step_id, ()),
         )
     if memory is not None and is_known and n_told < len(steps):
-        memory.keep(question, told, story.copy(), story.n_bytes)
+        kept = story.copy()
+        memory.keep(question, steps, kept, kept.n_bytes)
     if present != story.data:  # not recorded yet
         story.go_to(present, may_format=True)
     return story
+
+
+def _find_compared(step: FileStep, memory: FileMemory) -> Sequence[Splice] | None:
+    """Return what a comparison of the contents finds, if a merge has done it."""
+    for is_ours in (True, False):
+        sided = memory.find_sided(key_of_sided(step, is_ours=is_ours))
+        if isinstance(sided, SidedStep) and sided.is_compared:
+            return sided.forward
+    return None
 
 
 def _to_told(

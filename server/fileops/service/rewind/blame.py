@@ -26,7 +26,7 @@ from fileops.record import git
 from fileops.service.rewind.answers import KnownContents, find_answer, keep_answer, key_of
 from fileops.service.rewind.files import are_all_kept, find_carried, find_undone, steps_with_renames, tool_edits_of
 from fileops.service.rewind.lineage import Lineages, follows_all
-from fileops.service.rewind.memories import Memories
+from fileops.service.rewind.memories import MIN_BLAMED_STEPS, Memories
 
 MAX_MERGES = 64  # of one file, whose parents are read from git, the newest
 
@@ -82,7 +82,8 @@ def _owners_in(
     owned = find_answer(store, path, key, list[OwnedLines])
     if owned is None:
         contents = KnownContents(StoredContents(store))
-        memory = None if memories is None else memories.of(path, len(steps))
+        is_remembered = memories is not None and len(steps) >= MIN_BLAMED_STEPS
+        memory = memories.of(path, len(steps)) if memories is not None and is_remembered else None
         owned = _owners(entries, steps, snapshot.data, contents, parents, memory)
         if contents.are_complete:
             oldest = min((entry.time for entry in entries), default=0.0)

@@ -273,6 +273,8 @@ def steps_of(
         elif entry.kind != "mode" and entry.content == "kept" and (not _is_same(entry) or (all_undos and entry.undoes)):
             may_format = entry.edit_id is None and not entry.is_undo and not is_by_agent(entry.by)
             before, after = _digest_of(entry.before), _digest_of(entry.after)
+            if steps and before == steps[-1].after:
+                before = steps[-1].after  # so a content has one digest in memory, if its steps are remembered
             steps.append(FileStep(entry.entry_id, before, after, may_format=may_format))
     return steps
 

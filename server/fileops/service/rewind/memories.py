@@ -4,9 +4,10 @@ import threading
 
 from fileops.core.story.memory import FileMemory
 
-MIN_STEPS = 256  # of a file that is remembered: the story of a shorter one is told in less than 0.1 s
+MIN_STEPS = 16  # of a file that is remembered: the story of a shorter one is told in about a millisecond
+MIN_BLAMED_STEPS = 256  # for a blame, which knows the lines of 64 contents: up to 4 MB of a file with 1,000 lines
 MAX_FILES = 256
-MAX_BYTES = 64 << 20  # of all files together, as each file counts its own
+MAX_BYTES = 96 << 20  # of all files together, as each file counts its own
 
 
 class Memories:
