@@ -242,6 +242,21 @@ async def test_content_before_is_known_after_a_file_was_touched_or_was_binary(
             assert shown["before_text"] in {"a.py\none\ntwo\n", "text now\n"}
 
 
+async def test_entry_of_a_renamed_file_is_compared_with_its_text_under_the_old_name(
+    daemon: SharedDaemon, folder: Path
+) -> None:
+    """R-LOG-2."""
+    editor = await daemon.editor(folder)
+    await recording(editor, folder)
+    (folder / "a.py").rename(folder / "z.py")
+    found = await logged(editor, lambda found: len(found) >= 2)
+    (arrival,) = (entry for entry in found if entry["moved_from"] is not None)
+    shown = await editor.call("fileops/entry", {"entry_id": arrival["entry_id"]})
+    assert (shown["before_text"], shown["after_text"]) == ("a.py\none\ntwo\n", "a.py\none\ntwo\n")
+    assert [line.rpartition("/")[2] for line in shown["diff"].splitlines()] == ["a.py", "z.py"]
+    assert shown["diff"].startswith("rename from ")
+
+
 async def test_ignored_files_and_gits_own_are_not_recorded(daemon: SharedDaemon, folder: Path) -> None:
     (folder / ".gitignore").write_text("*.log\nout/\n")
     editor = await daemon.editor(folder)

@@ -87,7 +87,7 @@ async def test_undo_leaves_what_is_kept_or_committed_and_says_so(
     await agent.edits("b.txt", "two", "2")
     assert (await run(shared, folder, "keep", "b.txt")).returncode == 0
     await agent.edits("c.txt", "two", "2")
-    said = "  Left out: 2 changes in 2 files, kept, committed or overwritten. --kept undoes them, too."
+    said = "  Left out: 2 edits in 2 files, kept, committed or overwritten. --kept undoes them, too."
     status, preview = await undo(shared, folder, *target, "--dry-run")
     assert (status, preview.splitlines()[:3]) == (
         0, ["1 change in 1 file would be undone.", "  c.txt  +1 -1", said]
@@ -99,7 +99,7 @@ async def test_undo_leaves_what_is_kept_or_committed_and_says_so(
     changed = OLD.replace("two", "2")
     assert contents(folder) == {"a.txt": changed, "b.txt": changed, "c.txt": OLD}
     status, nothing = await undo(shared, folder, *target, "--yes")
-    assert (status, "2 changes in 2 files" in nothing, "--kept" in nothing) == (1, True, True)
+    assert (status, "2 edits in 2 files" in nothing, "--kept" in nothing) == (1, True, True)
     status, done = await undo(shared, folder, *target, "--kept", "--yes")
     assert (status, done.splitlines()[0]) == (0, "2 changes in 2 files were undone.")
     assert set(contents(folder).values()) == {OLD}

@@ -75,14 +75,15 @@ export class History {
   }
 
   async show(entry: RecordEntry): Promise<void> {
-    const { entry_id, path: filePath, time } = entry;
+    const { entry_id, path: filePath, moved_from, time } = entry;
+    const name = `${path.basename(filePath)}${moved_from ? `, renamed from ${path.basename(moved_from)}` : ''}`;
     const result = await this.daemon.request('fileops/entry', { entry_id });
     const { diff, cells, other_change } = result;
     if (other_change) return void vscode.window.showInformationMessage(`Fileops: the cells are the same: ${other_change}.`);
     if (diff === '') return void vscode.window.showInformationMessage('Fileops: the text of this change is not recorded.');
     const pane = this.panes.create({
       scheme: VIEW_SCHEME, ...(cells ? { filePath: `${filePath}${AS_TEXT}`, ...fragmentsOfCells(cells) } : { filePath, ...sidesOf(result) }),
-      title: `${path.basename(filePath)}: ${this.#authorOf(entry)}, ${clock(time)}`,
+      title: `${name}: ${this.#authorOf(entry)}, ${clock(time)}`,
     });
     await this.panes.show(pane, { viewColumn: columnBeside() });
   }
@@ -100,7 +101,7 @@ export class History {
   }
 }
 
-/** Both sides as whole files, so that lines have their numbers; of a large or renamed file the changed parts alone. */
+/** Both sides as whole files, so that lines have their numbers; of a large file the changed parts alone; a renamed one is compared with its old name. */
 function sidesOf({ entry: { kind, moved_from }, diff, before_text, after_text }: EntryResult): { before: string; after: string } {
   const before = kind === 'create' && moved_from === null ? '' : before_text;
   const after = kind === 'delete' ? '' : after_text;

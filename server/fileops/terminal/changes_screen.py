@@ -215,7 +215,8 @@ class ChangesScreen(ModalScreen[None]):
             return Chosen(name, [row], row.change_ids)
         turns = [turn] if what == "turn" else self.board.turns
         rows = [row for one in turns for row in one.rows]
-        name = _name_turn(turn) if what == "turn" else shorten_folder(self._folder)
+        title = f"  {visible(turn.turn.title)}" if turn.turn.title else ""
+        name = f"{_name_turn(turn)}{title}" if what == "turn" else shorten_folder(self._folder)
         return Chosen(name, rows, list(dict.fromkeys(each for row in rows for each in row.change_ids)))
 
     async def _confirm(self, verb: str, key: str, what: str, chosen: Chosen, step: Step) -> None:
@@ -338,7 +339,8 @@ class ChangesScreen(ModalScreen[None]):
         width = max((size for name in names.values() if (size := cells(name)) <= MAX_NAME_CELLS), default=0)
         for turn in self.board.turns:
             size = f"{format_count(count_changes(turn.rows), 'change')} in {format_count(len(turn.rows), 'file')}"
-            rows.append(Text(f" {_name_turn(turn)}", style="bold").append(f"  ({size})", style="dim"))
+            drawn = Text(f" {_name_turn(turn)}", style="bold").append(f"  {size}", style="dim")
+            rows.append(drawn.append(f"  {visible(turn.turn.title)}" if turn.turn.title else "", style="bold"))
             for row in turn.rows:
                 is_chosen = row is chosen
                 revealed = len(rows) if is_chosen else revealed
@@ -385,8 +387,7 @@ def _format_counts(board: UnkeptBoard) -> str:
 
 def _name_turn(turn: BoardTurn) -> str:
     began = "" if turn.turn.began is None else f"  {when(turn.turn.began)}"
-    title = f"  {visible(turn.turn.title)}" if turn.turn.title else ""
-    return f"{visible(turn.session.label)}{began}{title}"
+    return f"{visible(turn.session.label)}{began}"
 
 
 def _list_lines(preview: Rewind, row: UnkeptRow, folder: str) -> list[DiffLine]:

@@ -84,7 +84,7 @@ async def test_reason_of_an_undo_is_read_by_the_agent_once_the_file_is_as_it_was
             assert shop.cart.read_text() == CART
             texts = texts_of(agent.tool("Read", file_path=str(shop.cart)))
             logged = shared.run("log", cwd=shop.cart.parent).stdout.decode().splitlines()
-            assert re.search(r"  You  undo of 1 change by Claude Code  \(1 file \+1 -1\)$", logged[0]), logged
+            assert re.search(r"  You  undo of 1 edit by Claude Code  \(1 file \+1 -1\)$", logged[0]), logged
     sentence = "A person took back 1 change of Claude Code. Their reason: Prices are floats; keep them."
     assert any(sentence in text.splitlines() for text in texts)
 

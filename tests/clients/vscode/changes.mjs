@@ -72,13 +72,18 @@ async function listBesideGit() {
 
 /** Ours is the younger provider: the peek begins with it, and its icons keep and undo one change. */
 async function oneChangeByThePeek() {
-  await goToLine(11);
-  await page.keyboard.press('Alt+F3');
   const peek = page.locator('.peekview-widget');
-  await peek.waitFor();
+  const openPeek = async () => {
+    await page.keyboard.press('Escape'); // one that is open
+    await peek.waitFor({ state: 'detached' });
+    await goToLine(11);
+    await page.keyboard.press('Alt+F3');
+    await peek.waitFor();
+  };
+  await openPeek();
   await until(async () => /Agent Changes/.test(await peek.innerText()), 'the peek is of our provider');
   await button(peek, 'Undo').waitFor();
-  await shoot('peek', QUIET);
+  await shoot('peek', QUIET, openPeek);
   await setWorkspace({});
   await peek.waitFor();
   const before = disk('prices.py');

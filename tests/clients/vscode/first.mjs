@@ -79,7 +79,7 @@ async function story() {
   await until(async () => /waits for you/.test(await focused()), 'the review is in front');
   await palette('Agent Changes: Accept');
   assert.equal((await written).status, 'success');
-  await tab(/Agent Changes$/).click();
+  await tab('Welcome').click();
   await step('Accept or reject').locator('.codicon.complete').waitFor();
   say('the walkthrough ticks what is done');
 }

@@ -94,13 +94,14 @@ export function personAt({ page, workspace }, images) {
     }, 'the click has its effect');
   }
 
-  /** In both themes; nothing where no pictures are wanted. */
-  async function shoot(title, settings = {}) {
+  /** In both themes; nothing where no pictures are wanted. drawAgain: what VS Code does not draw in another theme by itself. */
+  async function shoot(title, settings = {}, drawAgain = () => undefined) {
     if (!images) return;
     await page.mouse.move(700, 780); // no tooltip in the picture
     for (const [theme, label, selector] of [['light', 'Default Light Modern', '.monaco-workbench.vs'], ['dark', 'Default Dark Modern', '.monaco-workbench.vs-dark']]) {
       await setWorkspace({ ...settings, 'workbench.colorTheme': label });
       await page.locator(selector).waitFor();
+      await drawAgain();
       fs.writeFileSync(path.join(images, `vscode-${title}-${theme}.png`), await picture());
     }
   }

@@ -466,7 +466,10 @@ t.it('a file that an agent renamed is one row, and is kept and undone as one', f
   t.wait(function() return vim.deep_equal(rows(), { row }) end, 'the rename to be one row')
   vim.cmd.edit(vim.fn.fnameescape(new_path))
   marked(vim.api.nvim_get_current_buf(), { 1 })
-  vim.cmd('Fileops diff')
+  t.said(function(said)
+    vim.cmd('Fileops diff')
+    t.eq(said[1], 'fileops: renamed from ' .. require('fileops.buffers').short(path))
+  end)
   t.eq(world.text_of(vim.api.nvim_win_get_buf(assert(world.own_windows()[1]))), TEXT) -- under its old name
   vim.cmd('Fileops diff')
   vim.cmd('Fileops keep file')
@@ -517,7 +520,7 @@ t.it('a turn is undone, as previewed', function()
   end
   vim.cmd('Fileops turns')
   marked(buf, {})
-  t.eq({ #lists, lists[2][1] }, { 2, 'Undo this turn, 1 file: demo.py +2 −2' })
+  t.eq({ #lists, lists[2][1] }, { 2, 'Undo this turn, 3 changes in 1 file: demo.py +2 −2' })
   t.eq(t.contents(path), TEXT)
   t.wait(function() return world.text_of(buf) == TEXT end, 'the buffer to follow')
   vim.cmd('Fileops turns')
@@ -546,10 +549,10 @@ t.it('the undo of a turn leaves what is kept, unless it is chosen', function()
   marked(buf, {})
   vim.ui.select = select -- luacheck: ignore 122
   t.eq({ lists[2][1], lists[2][4] }, {
-    'Undo this turn, 1 file, 1 change kept: demo.py +1 −1',
+    'Undo this turn, 2 changes in 1 file, 1 edit kept: demo.py +1 −1',
     'Also what is kept or committed...',
   })
-  t.eq({ #lists[3], lists[3][1] }, { 4, 'Undo this turn, 1 file: demo.py +2 −2' })
+  t.eq({ #lists[3], lists[3][1] }, { 4, 'Undo this turn, 3 changes in 1 file: demo.py +2 −2' })
   t.wait(function() return t.contents(path) == TEXT end, 'the undo')
 end)
 

@@ -597,7 +597,7 @@ def _why_decided(decided: Sequence[Entry]) -> str:
     count = count_decided(decided)
     verb = "is" if count.n_entries == 1 else "are"
     files = format_count(count.n_files, "file")
-    return f"{format_count(count.n_entries, 'change')} in {files} {verb} kept, committed or overwritten"
+    return f"{format_count(count.n_entries, 'edit')} in {files} {verb} kept, committed or overwritten"
 
 
 def _why_nothing(conflicts: Sequence[RewindConflict]) -> str:

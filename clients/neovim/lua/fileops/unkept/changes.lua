@@ -190,6 +190,11 @@ function M.summary()
   return counted(counts.n_changes, 'change') .. ' in ' .. counted(counts.n_files, 'file')
 end
 
+--- The name that an agent changed.
+---@param buf integer
+---@return string? path
+function M.old_name(buf) return listed[buf] and #listed[buf].changes > 0 and listed[buf].moved_from or nil end
+
 --- What the daemon reports.
 ---@param event { file_path?: string } without a path: many files
 function M.changed(event)

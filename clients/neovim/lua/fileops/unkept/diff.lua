@@ -237,6 +237,8 @@ local function bind(view)
   for _, win in ipairs({ view.before_win, view.file_win }) do
     vim.api.nvim_win_call(win, function() vim.cmd('diffthis') end)
   end
+  local old_name = changes.old_name(view.buf)
+  if old_name then messages.info('renamed from ' .. buffers.short(old_name)) end -- both sides may be the same
 end
 
 ---@param view fileops.DiffView
