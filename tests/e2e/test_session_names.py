@@ -59,10 +59,11 @@ async def test_what_a_list_prints_is_accepted_by_every_command(shared: Place, pr
     shared.start()
     await edited(project, "claude-code", "one", "1", session="c0ffee")
     await edited(project, "codex", "two", "2")  # its host gives it no id
-    for is_restarted in (False, True):
+    deep, other = project / "sub" / "deep", project / "other"
+    for is_restarted, folders in ((False, [project, deep]), (True, [other])):
         if is_restarted:
             kill(shared)
-        for folder in (project, project / "sub" / "deep", project / "other"):
+        for folder in folders:
             log = json.loads((await run(shared, folder, "log", "--json")).stdout)
             turns = json.loads((await run(shared, folder, "log", "--turns", "--json")).stdout)["turns"]
             authors = [entry["by"] for entry in log["entries"]]

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from support.ending import end_daemon
+from support.in_memory import IN_MEMORY
 from support.patience import PATIENCE_S, wait_until
 from support.rawclient import RawClient
 
@@ -95,7 +96,7 @@ class Place:
 
 @contextlib.contextmanager
 def place() -> Generator[Place]:
-    with tempfile.TemporaryDirectory(prefix="fo-", dir="/tmp") as folder:
+    with tempfile.TemporaryDirectory(prefix="fo-", dir=IN_MEMORY or "/tmp") as folder:
         made = Place(Path(folder))
         try:
             yield made

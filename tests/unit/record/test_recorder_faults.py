@@ -114,12 +114,15 @@ class HangingStream:
         self.is_in_place = stream.is_in_place
         self.is_alive, self.close = stream.is_alive, stream.close
         self.n_unanswered = 0
+        self.n_waiting = 0
 
     def add(self, folder: str) -> None:
         if f"{folder}/".startswith(f"{self._hangs}/"):
             self.n_unanswered += not self._answers.is_set()
+            self.n_waiting += 1
             self._answers.wait()
         self._stream.add(folder)
+        self.n_waiting = 0
 
 
 class Hanging:
@@ -161,6 +164,7 @@ def hanging(tmp_path: Path) -> Generator[Hanging]:
     made = Hanging(tmp_path.resolve())
     yield made
     made.answers.set()
+    wait_until(lambda: not any(stream.n_waiting for stream in made.streams))  # its thread needs the folder
     made.recorder.close()
 
 

@@ -1,0 +1,3 @@
+from support.in_memory import tmp_path
+
+__all__ = ["tmp_path"]
