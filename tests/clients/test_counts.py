@@ -1,6 +1,7 @@
 """The terminal and the editors count one state as the daemon does: changes in files, and a rename is one.
 
-Of the terminal: the list, the preview of an undo and the full screen. Of Neovim: the status line and the list.
+Of the terminal: the list with its rows, the preview of an undo, the full screen, and the reports of an undo, a redo, a
+keep and its undo. Of Neovim: the status line and the list.
 `test_vscode.py` compares VS Code and the terminal in the same ten states.
 """
 
@@ -79,6 +80,13 @@ class Surfaces:
         assert _count((await self._run("undo", "--all", "--dry-run")).splitlines()[0]) == expected
         await self.editor_says(n_changes, n_files)
 
+    async def reports_say(self, n_changes: int, n_files: int) -> None:
+        """What says afterwards what was done with all that is listed. It is listed again at the end."""
+        for command in ("undo --all --yes", "redo --dry-run", "redo --yes", "keep --all", "keep --undo last"):
+            said = (await self._run(*command.split())).splitlines()[0]
+            assert (command, _count(said)) == (command, (n_changes, n_files))
+        await self.all_say(n_changes, n_files)
+
     async def _daemon(self) -> tuple[int, int]:
         unkept = await self.person.unkept(root=str(self.folder))
         assert sum(turn.n_changes for session in unkept.sessions for turn in session.turns) == unkept.n_changes
@@ -116,7 +124,9 @@ async def test_all_count_ten_states_alike(shared: Place, folder: Path, tmp_path:
         command = [*FILEOPS, "changes", "--screen"]
         async with terminal(command, cwd=folder, env=shared.process_env, folder=shared.folder) as screen:
             with running(nvim, folder, address):
-                await ten_states(folder, person, Surfaces(shared, folder, person, neovim_says).all_say)
+                surfaces = Surfaces(shared, folder, person, neovim_says)
+                await ten_states(folder, person, surfaces.all_say)
+                await surfaces.reports_say(4, 3)
 
 
 async def ten_states(folder: Path, person: FileOpsClient, all_say: Callable[[int, int], Awaitable[None]]) -> None:

@@ -7,7 +7,7 @@ import { AskSwitch } from './ask';
 import { UnkeptActions } from './changes/actions';
 import { Before } from './changes/before';
 import { Cells } from './changes/cells';
-import { PlacesKept } from './changes/cursor';
+import { keepingPlaces } from './changes/cursor';
 import { ChangeDiffs } from './changes/diffs';
 import { ChangesHere } from './changes/here';
 import { UnkeptList } from './changes/list';
@@ -72,7 +72,7 @@ export function activate(context: vscode.ExtensionContext): FileopsApi {
     get isCorrecting() { return corrections.isUsed; },
   });
   const reviews = new Reviews(panes, log, context.workspaceState, {
-    decide: params => daemon.request('fileops/decideReview', params),
+    decide: params => keepingPlaces(() => daemon.request('fileops/decideReview', params)),
     isOwn: sessionId => own.has(sessionId),
   });
   const list = new UnkeptList(daemon);
@@ -92,7 +92,7 @@ export function activate(context: vscode.ExtensionContext): FileopsApi {
   let isLeaving = false;
   context.subscriptions.push(
     log, panes, reviews, daemon, problems, list, before, cells, here, actions, diffs, agents, changes, turns, ask, walkthrough, status,
-    new WaitingLine(reviews), new PlacesKept(), new Commands({ list, here, actions, diffs, turns, reviews, agents, history, ask, status, log }),
+    new WaitingLine(reviews), new Commands({ list, here, actions, diffs, turns, reviews, agents, history, ask, status, log }),
     daemon.on('fileops/didChangeReviews')(params => reviews.update(params)),
     daemon.onDidSend(call => own.began(call)),
     daemon.onDidAnswer(({ call: { method, params }, error }) => {

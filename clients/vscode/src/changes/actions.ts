@@ -3,6 +3,7 @@ import * as vscode from 'vscode';
 import type { RewindDetails, ToolResult } from '../protocol';
 import { saysIfLate } from '../ui/late';
 import { askReason } from '../ui/reason';
+import { keepingPlaces } from './cursor';
 import type { UnkeptList } from './list';
 import { counted, type Target } from './targets';
 
@@ -116,7 +117,7 @@ export class UnkeptActions implements vscode.Disposable {
   }
 
   async #rewind(target: { change_ids: string[]; reason?: string } | { entry_ids: string[] } | { rewind_id: string }, what: string, act: string): Promise<ToolResult<RewindDetails> | undefined> {
-    const result = await this.#answered(what, () => this.list.daemon.request('fileops/rewind', { ...target, approved: true }), act) as ToolResult<RewindDetails> | undefined;
+    const result = await this.#answered(what, () => keepingPlaces(() => this.list.daemon.request('fileops/rewind', { ...target, approved: true })), act) as ToolResult<RewindDetails> | undefined;
     if (result?.status === 'error') void vscode.window.showWarningMessage(`Fileops: nothing was undone. ${result.error?.message ?? ''}`.trim());
     this.list.refresh();
     return result;

@@ -1,52 +1,53 @@
 /**
- * Keeps the person's cursor and view where they are when a file is loaded again, after an undo, a redo, an accepted edit
- * or an agent's own: VS Code loads it as one replacement of everything between its first and its last difference, and
- * moves what is in there to its end.
+ * Keeps the person's cursor and view where they are when a file is loaded again because of what they decided: VS Code
+ * loads it as one replacement of everything between its first and its last difference, and moves what is in there to
+ * its end.
  */
+import * as fs from 'node:fs';
 import * as vscode from 'vscode';
+import { normalised } from '../review/hunks';
 
-export class PlacesKept implements vscode.Disposable {
-  /** The lines of each file on the screen as they were when it was last like the file. */
-  readonly #lines = new WeakMap<vscode.TextDocument, readonly string[]>();
-  readonly #listening: vscode.Disposable;
+/** How long a file may take to be loaded again after the daemon has written it. */
+const LATE_MS = 2_000;
 
-  constructor() {
-    this.#listening = vscode.Disposable.from(
-      vscode.window.onDidChangeVisibleTextEditors(editors => editors.forEach(({ document }) => this.#remember(document))),
-      vscode.workspace.onDidSaveTextDocument(document => this.#remember(document)),
-      vscode.workspace.onDidChangeTextDocument(event => this.#follow(event)),
-    );
-    for (const { document } of vscode.window.visibleTextEditors) this.#remember(document);
+/** In the files on the screen. Only their first change is looked at: what the person types must never be taken for a load. */
+export async function keepingPlaces<T>(act: () => Promise<T>): Promise<T> {
+  const documents = vscode.window.visibleTextEditors.map(({ document }) => document).filter(({ uri, isDirty }) => uri.scheme === 'file' && !isDirty);
+  const before = new Map(documents.map(document => [document, linesIn(document)]));
+  const listening = vscode.workspace.onDidChangeTextDocument(event => {
+    const lines = before.get(event.document);
+    if (!lines || event.contentChanges.length === 0) return;
+    before.delete(event.document);
+    if (isLoad(event)) keepPlaces(event, lines);
+  });
+  try {
+    return await act();
+  } finally {
+    setTimeout(() => listening.dispose(), LATE_MS);
   }
+}
 
-  #remember(document: vscode.TextDocument): void {
-    if (document.uri.scheme === 'file' && !document.isDirty) this.#lines.set(document, linesIn(document));
+/** Whether the document now is as its file. The first letter that is typed is reported before the document counts as changed. */
+function isLoad({ document, contentChanges, reason }: vscode.TextDocumentChangeEvent): boolean {
+  if (contentChanges.length !== 1 || reason !== undefined) return false;
+  try {
+    return normalised(fs.readFileSync(document.uri.fsPath, 'utf8')) === normalised(document.getText());
+  } catch {
+    return false; // it is gone, or cannot be read: then the place is VS Code's
   }
+}
 
-  /** A change that leaves the document without unsaved text, and is no undo or redo of the editor, is a load. */
-  #follow({ document, contentChanges: [change, ...others], reason }: vscode.TextDocumentChangeEvent): void {
-    if (!change) return;
-    const before = this.#lines.get(document);
-    this.#lines.delete(document);
-    this.#remember(document);
-    if (!before || document.isDirty || reason !== undefined) return;
-    if (others.length > 0) return; // by an extension, which has replaced no more than it means
-    const { range: { start, end }, text } = change;
-    const lineOf = lineAfter(before.slice(start.line, end.line + 1), linesIn(document).slice(start.line, start.line + text.split('\n').length));
-    const isReplaced = ({ line }: vscode.Position): boolean => start.line <= line && line <= end.line;
-    const moved = (at: vscode.Position): vscode.Position => (isReplaced(at) ? new vscode.Position(start.line + lineOf(at.line - start.line), at.character) : at);
-    for (const editor of vscode.window.visibleTextEditors.filter(one => one.document === document)) {
-      // They are as before the load: VS Code tells how it has moved them after this event.
-      const { selections, visibleRanges: [shown] } = editor;
-      if (selections.some(({ anchor, active }) => isReplaced(anchor) || isReplaced(active))) {
-        editor.selections = selections.map(({ anchor, active }) => new vscode.Selection(moved(anchor), moved(active)));
-      }
-      if (shown && isReplaced(shown.start)) showAtTop(editor, moved(shown.start).line);
+function keepPlaces({ document, contentChanges }: vscode.TextDocumentChangeEvent, before: readonly string[]): void {
+  const { range: { start, end }, text } = contentChanges[0]!;
+  const lineOf = lineAfter(before.slice(start.line, end.line + 1), linesIn(document).slice(start.line, start.line + text.split('\n').length));
+  const isReplaced = ({ line }: vscode.Position): boolean => start.line <= line && line <= end.line;
+  const moved = (at: vscode.Position): vscode.Position => (isReplaced(at) ? new vscode.Position(start.line + lineOf(at.line - start.line), at.character) : at);
+  for (const editor of vscode.window.visibleTextEditors.filter(one => one.document === document)) {
+    const { selections, visibleRanges: [shown] } = editor; // as before: VS Code tells how it has moved them after this event
+    if (selections.some(({ anchor, active }) => isReplaced(anchor) || isReplaced(active))) {
+      editor.selections = selections.map(({ anchor, active }) => new vscode.Selection(moved(anchor), moved(active)));
     }
-  }
-
-  dispose(): void {
-    this.#listening.dispose();
+    if (shown && isReplaced(shown.start)) showAtTop(editor, moved(shown.start).line);
   }
 }
 

@@ -7,6 +7,7 @@ import { applied, fragments, fragmentsOfCells, normalised } from '../review/hunk
 import { type DiffPanes, VIEW_SCHEME } from '../ui/diff';
 import { AS_TEXT, clock, inOneLine } from '../ui/labels';
 import { saysIfLate } from '../ui/late';
+import { keepingPlaces } from './cursor';
 import { isPage } from './diffs';
 import type { UnkeptList } from './list';
 import { counted } from './targets';
@@ -116,7 +117,7 @@ export class Turns implements vscode.Disposable {
   async undoShown(): Promise<void> {
     if (!this.#shown) return;
     const { title, target, plan } = this.#shown;
-    const result = await this.#rewind({ ...target, ...(plan ? { plan } : {}) }, 'the undo of a turn');
+    const result = await keepingPlaces(() => this.#rewind({ ...target, ...(plan ? { plan } : {}) }, 'the undo of a turn'));
     if (result.status === 'error') return;
     const { n_changes = 0, n_files = 0, rewind_id } = result.details;
     await vscode.window.tabGroups.close(vscode.window.tabGroups.all.flatMap(({ tabs }) => tabs).filter(tab => isPage(tab, title)), true);
