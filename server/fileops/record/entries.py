@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from fileops.core import text
 from fileops.core.diff.contents import may_be_one_file
 from fileops.core.diff.entry_diffs import count_lines
+from fileops.core.notebook.editor_cells import is_shown_as
 from fileops.model.commits import Commit
 from fileops.model.record import (
     OUTSIDE,
@@ -39,7 +40,16 @@ from fileops.model.record import (
     is_by_agent,
     unsure,
 )
-from fileops.record.attribution import FORMATTER_S, SETTLE_S, Author, Observation, Save, attribute, to_shown
+from fileops.record.attribution import (
+    EARLY_S,
+    FORMATTER_S,
+    SETTLE_S,
+    Author,
+    Observation,
+    Save,
+    attribute,
+    to_shown,
+)
 from fileops.record.command_windows import CommandWindows
 from fileops.record.other_daemons import Relation, join_authors, put_own, relation
 from fileops.record.store import RecordStore
@@ -162,12 +172,16 @@ class EntryWriter:
             kept = self._write_entry(change, author, _identity(change), is_settled=is_settled)
         if kept is None:
             return
+        earlier = [each for each in (*self._closed, *self._unsettled) if each.observed.path == change.path]
         if not is_settled or change.is_open:
             self._unsettled.append(_Unsettled(kept.entry_id, change, is_settled, kept.by))
-        elif change.commands:
+        elif change.commands or author.evidence == "save":
             without_data = replace(change, before_data=None, after_data=None)  # the store has it
             self._closed.append(_Unsettled(kept.entry_id, without_data, True, kept.by))
         self._on_entries([kept])
+        for each in earlier if author.evidence == "save" else ():
+            if each.has_author:  # by the same save perhaps, if it was reported before this change was read
+                self._decide_again(each)
 
     def _write_entry(
         self, change: Observed, author: Author, identity: Identity | None, *, is_settled: bool
@@ -214,7 +228,7 @@ class EntryWriter:
         self._saves[path] = [*self._saves.get(path, []), save][-20:]
         for closed in self._closed:
             if path in {closed.observed.path, *closed.observed.names} or self._may_contain(closed.observed, save):
-                self._revise(closed, save)
+                self._decide_again(closed)
         for unsettled in self._unsettled:
             if path in {unsettled.observed.path, *unsettled.observed.names} and not unsettled.has_author:
                 author = self._author_of(unsettled.observed, self._saves_near(unsettled.observed))
@@ -238,21 +252,23 @@ class EntryWriter:
         self._store.replace(claimed)
         self._on_entries([claimed])
 
-    def _revise(self, closed: _Unsettled, save: Save) -> None:
-        """Decide again about a change that an editor made by a save that had not been reported at the time.
+    def _decide_again(self, decided: _Unsettled) -> None:
+        """Decide again about a change when more is known of the saves near it.
 
-        A daemon that was stopped, or is busy, reads the file before the editor's messages.
+        A daemon that was stopped, or is busy, reads the file before the editor's messages. If it reads the messages
+        first, an earlier change to the text that was saved was taken for the save.
         """
-        change = closed.observed
+        change = decided.observed
         author = self._author_of(change, self._saves_near(change))
-        entry = self._store.entry(closed.entry_id)
-        if entry is None or entry.undone_by is not None or author.by == closed.by:
+        entry = self._store.entry(decided.entry_id)
+        if entry is None or entry.undone_by is not None or author.by == decided.by:
             return
         content = _content_kind(change.before, change.after)
         if (entry.before, entry.after) == (_version(change.before, content), _version(change.after, content)):
-            self._settle(closed, author)
-        else:  # it was merged with other changes of its command
-            entry = self._of_author(entry, unsure(*dict.fromkeys((*_candidates(entry.by), save.person))))
+            self._settle(decided, author)
+        else:  # it was merged with other changes of its author
+            by = unsure(*dict.fromkeys((*_candidates(entry.by), *_candidates(author.by))))
+            entry = self._of_author(entry, by)
             self._store.replace(entry)
             self._on_entries([entry])
 
@@ -314,7 +330,17 @@ class EntryWriter:
             if path not in names:
                 recent = (save for save in saves if save.time >= since and self._may_contain(change, save))
                 near += (replace(save, text=None) for save in recent)
-        return near
+        return [replace(save, text=None) if self._is_of_later_change(save, change) else save for save in near]
+
+    def _is_of_later_change(self, save: Save, change: Observed) -> bool:
+        """Whether a later change of the file led to the text that was saved: one save explains one change."""
+        return save.text is not None and any(
+            other.read > change.read
+            and change.path in {other.path, *other.names}
+            and other.began - EARLY_S <= save.time <= other.read + SETTLE_S
+            and is_shown_as(self._text(other.after, other.after_data) or "", save.text)
+            for other in (each.observed for each in (*self._closed, *self._unsettled))
+        )
 
     def _may_contain(self, change: Observed, save: Save) -> bool:
         """Whether a new file of a command may be one that was saved under another name, which was never observed."""

@@ -321,6 +321,31 @@ async def test_save_explains_no_second_change_after_it(it: RecordedFolder) -> No
 
 
 @needs_inotify
+@pytest.mark.parametrize("is_reported_early", [False, True])
+async def test_save_explains_the_newest_change_to_its_text_alone(it: RecordedFolder, is_reported_early: bool) -> None:
+    """A command writes a text, a merge another one, and a person who resolves its conflict saves the command's again."""
+    path = it.folder / "1.txt"
+    person, text = ByPerson(session_id="editor", label="an editor"), "mine\nthe command's\n"
+    async with it.command():
+        path.write_text(text)
+    await it.recorder.drain()
+    path.write_text(f"<<<<<<<\n{text}=======\n>>>>>>>\n")
+    await it.recorder.drain()
+    it.documents[str(path)] = TypedDocument(person=person, text="mine\n", changed=steady_time(), is_typed=True)
+    if is_reported_early:  # before the event is read
+        it.recorder.note_save(str(path), person, text)
+    path.write_text(text)
+    if not is_reported_early:
+        await it.recorder.drain()
+        it.recorder.note_save(str(path), person, text)
+    await it.recorder.drain()
+    await asyncio.to_thread(it.recorder.settle)
+    by_command, *_, resolved = await it.entries()
+    assert author_of(by_command) == "agent or an editor"
+    assert author_of(resolved) == "an editor"
+
+
+@needs_inotify
 async def test_save_over_a_commands_write_that_an_edit_overtakes_is_unsure(it: RecordedFolder) -> None:
     """How many writes there were is not known, because none of their events is there when the edit is committed."""
     path = it.folder / "1.txt"
