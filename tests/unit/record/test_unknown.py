@@ -323,7 +323,7 @@ async def test_save_explains_no_second_change_after_it(it: RecordedFolder) -> No
 @needs_inotify
 @pytest.mark.parametrize("is_reported_early", [False, True])
 async def test_save_explains_the_newest_change_to_its_text_alone(it: RecordedFolder, is_reported_early: bool) -> None:
-    """A command writes a text, a merge another one, and a person who resolves its conflict saves the command's again."""
+    """A command writes a text, a merge another one, and a person who resolves it saves the command's again."""
     path = it.folder / "1.txt"
     person, text = ByPerson(session_id="editor", label="an editor"), "mine\nthe command's\n"
     async with it.command():
