@@ -30,9 +30,11 @@ TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 # What most starts import; what a rare start needs (rich, textual, asyncssh, …) it imports itself.
 WARM = (
-    "arguments", "attach.client", "attach.control", "attach.hook", "attach.pump", "attach.starter", "cli",
-    "compose.daemon", "compose.lsp_connection", "compose.mcp_connection", "compose.private", "daemon.process",
-    "mcp.config.command", "rpc.standard_io", "schema", "terminal.record",
+    "arguments", "attach.client", "attach.companion", "attach.control", "attach.hook", "attach.hook_record",
+    "attach.hook_views", "attach.hooked_session", "attach.host_events", "attach.pump", "attach.starter",
+    "attach.unguarded", "cli", "compose.daemon", "compose.lsp_connection", "compose.mcp_connection", "compose.private",
+    "daemon.log_file", "daemon.process", "mcp.config.command", "record.recorder", "record.recorder_thread",
+    "record.stored_edits", "rpc.standard_io", "schema", "terminal.record", "watch.inotify",
 )  # fmt: skip
 
 
@@ -45,10 +47,12 @@ def ignored_signals() -> list[signal.Signals]:
 def warm_up() -> None:
     for name in WARM:
         importlib.import_module(f"fileops.{name}")
+    from lsprotocol.types import InitializeResult
+
     from fileops.arguments import parser
     from fileops.lsp.converter import converter
 
-    converter()  # lsprotocol resolves the types of its classes once for each process
+    converter().get_unstructure_hook(InitializeResult)  # lsprotocol resolves the types once for each process
     parser()
     gc.collect()
     gc.freeze()

@@ -97,7 +97,7 @@ def variables_of(pid: int, names: Iterable[str]) -> list[str]:
     """Return which of these names were set in the environment with which a process was started."""
     try:
         with open(f"/proc/{pid}/environ", "rb") as file:
-            environment = file.read().split(b"\0")
+            environment = file.read().rstrip(b"\0").split(b"\0")
     except OSError:
         return []
     is_set = {name for name, _, value in (variable.partition(b"=") for variable in environment) if value}
