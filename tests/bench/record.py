@@ -11,6 +11,8 @@ are ended afterwards. The parts are:
 - edits: what the record adds to an edit by a tool. Two daemons, one with and one without a record, edit in turn.
 - rewinds of what a command wrote: the preview, and the rewind itself. It is redone and made again, in turn: the median
   of these times, and how often one of them waits for the disk (needs `strace`, and the right to attach it).
+- changes: 10,000 changes by commands in 1,000 of the files: the disk for each, the memory for all, and what the first
+  list of them, the next one and the blame of a file cost the daemon. Use --sizes 1000 100000: they should be alike.
 - watches: the inotify instances and watches of a daemon that records a folder and does nothing else.
 
 To compare with an earlier version, copy this file into its checkout and run it there.
@@ -46,6 +48,7 @@ COMMAND_FILES = (0, 100)
 REWOUND_FILES = (64, 300, 1_000)
 N_REDOS = 9  # each redoes or undoes the one before; with the one whose syncs are counted, the last one undoes
 N_COMMANDS = 15
+N_CHANGED, N_ROUNDS = 1_000, 10  # files with changes, and changes of each
 N_FIRST = 5  # daemons
 N_WARM = 5  # edits that are not counted, because they load modules
 QUIET_S = 0.15  # after an edit, for what the record does once it was answered
@@ -342,6 +345,47 @@ def _counted_syncs(pid: int) -> Generator[list[int]]:
         counted.append(sum("sync(" in line for line in calls))
 
 
+# --- changes among many files --------------------------------------------------------------------------------------
+
+
+async def _measure_changes(arguments: argparse.Namespace) -> None:
+    for n_files in arguments.sizes:
+        with place() as here:
+            pid = here.start()
+            project = _project(here.folder, n_files, is_tracked=True)
+            paths = _paths(project, n_files)[:: max(1, n_files // N_CHANGED)][:N_CHANGED]
+            async with _client(here, project) as person, _client(here, project, role="agent") as agent:
+                await _until_recorded(person, project)
+                await person.request("fileops/unkept", {})  # loads modules
+                memory_kb, disk_kb = resident_kb(pid), _disk_kb(here)
+                for number in range(N_ROUNDS):
+                    command_id = await agent.begin_command("make")
+                    for path in paths:
+                        text = path.read_text()
+                        path.write_text(text.replace(f"line {number} ", f"line {number} of the command "))
+                    await agent.end_command(command_id)
+                log = await person.log(limit=1)  # waits until it is stored
+                assert {entry.by.kind for entry in log.entries} == {"command"}, log
+                n_changes = N_ROUNDS * len(paths)
+                _say(
+                    f"{n_changes:,} changes in {len(paths):,} of {n_files:,} files: "
+                    f"disk {(_disk_kb(here) - disk_kb) * 1024 / n_changes:.0f} bytes for each, "
+                    f"memory {(resident_kb(pid) - memory_kb) / 1024:.1f} MiB for all"
+                )
+                for what, method, params in (
+                    ("first list", "fileops/unkept", {}),
+                    ("next list", "fileops/unkept", {}),
+                    ("blame of one file", "fileops/blame", {"file_path": str(paths[0])}),
+                ):
+                    start, cpu = time.perf_counter(), _cpu_ms(pid)
+                    answer = await person.request(method, params)
+                    _say(
+                        f"  {what}: {(_cpu_ms(pid) - cpu) / 1000:.2f} s of the daemon's processor time, "
+                        f"{time.perf_counter() - start:.2f} s; {answer.get('n_changes', len(answer)):,} changes"
+                    )
+                _say(f"  memory then {(resident_kb(pid) - memory_kb) / 1024:.1f} MiB more than before all")
+
+
 # --- watches -------------------------------------------------------------------------------------------------------
 
 
@@ -385,6 +429,7 @@ PARTS = {
     "commands": _measure_commands,
     "edits": _measure_edits,
     "rewinds": _measure_rewinds,
+    "changes": _measure_changes,
     "watches": _measure_watches,
 }
 
