@@ -12,9 +12,11 @@ export const BEFORE = 'fileops-before';
 
 /**
  * How long after the last key the text before is reported as changed. All of it is sent then, so not at each key; but
- * it is there before VS Code compares, which is 200 ms after the last key.
+ * it is there before VS Code compares, which is 200 ms after the last key. A longer text, which takes VS Code longer,
+ * waits in proportion: what is typed may have a bar until then.
  */
 const PAUSE_MS = 120;
+const SHORT_TEXT = 5_000; // lines
 
 /** Where a change is in a document now. */
 export interface Mark extends Span {
@@ -117,7 +119,8 @@ export class Before implements vscode.Disposable, vscode.TextDocumentContentProv
     this.#typed.fire(event);
     followTyping(marks, event.contentChanges);
     clearTimeout(this.#pauses.get(uri.toString()));
-    this.#pauses.set(uri.toString(), setTimeout(() => this.#tellText(uri), PAUSE_MS));
+    const pauseMs = PAUSE_MS * Math.max(1, event.document.lineCount / SHORT_TEXT);
+    this.#pauses.set(uri.toString(), setTimeout(() => this.#tellText(uri), pauseMs));
   }
 
   #tell(uri: vscode.Uri): void {

@@ -10,7 +10,8 @@ import type { UnkeptChange, UnkeptFile, UnkeptResult, UnkeptSession, UnkeptTurn 
 const PAUSE_MS = 150; // between two questions for all: the view need not follow each edit
 const TYPING_PAUSE_MS = 500; // without a key, before a file is asked about
 const RELOAD_PAUSE_MS = 50; // the same for a document without unsaved text: it was reloaded, not typed in
-const LONGEST_MS = 2_000; // after which it is asked about although the user is still typing
+const LONGEST_MS = 2_000; // after which it is asked about although the user is still typing; longer in a file with more changes
+const FEW_CHANGES = 100; // an answer about 1,000 takes a tenth of a second of this window
 
 const NOTHING: UnkeptResult = { n_files: 0, n_changes: 0, added: 0, removed: 0, files: [], sessions: [] };
 
@@ -107,7 +108,8 @@ export class UnkeptList implements vscode.Disposable {
     const now = performance.now();
     const since = this.#typed.get(fsPath)?.since ?? now;
     this.#forgetTyping(fsPath);
-    const pauseMs = Math.min(isDirty ? TYPING_PAUSE_MS : RELOAD_PAUSE_MS, since + LONGEST_MS - now);
+    const longestMs = LONGEST_MS * Math.max(1, (this.#files.get(fsPath)?.changes.length ?? 0) / FEW_CHANGES);
+    const pauseMs = Math.min(isDirty ? TYPING_PAUSE_MS : RELOAD_PAUSE_MS, since + longestMs - now);
     this.#typed.set(fsPath, { since, pause: setTimeout(() => this.refresh(fsPath), pauseMs) });
   }
 
