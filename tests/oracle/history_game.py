@@ -467,7 +467,7 @@ class HistoryGame:
         lines = path.read_text().splitlines()
         for part in (await editor.call("fileops/blame", {"file_path": str(path)}))["lines"]:
             for line in lines[part["first_line"] - 1 : part["first_line"] - 1 + part["n_lines"]]:
-                self._judge_blame(f"{path.name}: {line}", line.strip(), part)
+                self._judge_blame(f"{path.name}: {line}", line, part)
         listed = await editor.call("fileops/unkept", {"file_path": str(path)})
         changes = [change for file in listed["files"] for change in file["changes"]]
         for change in changes:
@@ -478,7 +478,8 @@ class HistoryGame:
 
     def _judge_blame(self, where: str, line: str, part: Mapping[str, Any]) -> None:
         self.n_asked["lines"] += 1
-        if (word := WORD.fullmatch(line)) is None or line in self._formatted:  # a mark of a conflict, or two authors
+        line, is_indented = line.strip(), line.startswith(" ")  # by a formatter; an undo may bring back another word
+        if (word := WORD.fullmatch(line)) is None or line in self._formatted or is_indented:  # or a mark of a conflict
             return
         author, named = word[1], _said_to_be(part)
         if author == "base":

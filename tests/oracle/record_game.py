@@ -109,7 +109,8 @@ class RecordGame:
         self._saved_again: set[str] = set()  # words of others that only an editor's buffer had when it was saved
         self._saved_late: set[str] = set()  # words of texts whose save was reported too late
         self._seen: set[str] = set()  # in any entry
-        self._returned: set[str] = set()  # words that came back by a copy, a rename, or a save of an earlier text
+        # Words that came back by a copy, a rename, a save of an earlier text or an undo, which may bring back pieces.
+        self._returned: set[str] = set()
         self._renamed: dict[str, str] = {}  # files that an agent renamed, with their name before
         self._buffers: dict[str, list[Any]] = {}  # path -> [text, text of the file, version]
         self._open: dict[str, str] = {}  # agent -> command
@@ -670,10 +671,8 @@ class RecordGame:
                 for line in range(change["start_line"], change["end_line"] + 1):
                     placed.setdefault(line, set()).update(change["entry_ids"])
             for line, entry_ids in placed.items():
-                owner = entries.get(owners.get(line) or "", {})
-                is_restored = bool(owner.get("undoes") or owner.get("rewind_id"))  # in pieces that nobody removed so
                 require(
-                    owners.get(line) in entry_ids or words[line - 1] in self._returned or is_restored,
+                    owners.get(line) in entry_ids or words[line - 1] in self._returned,
                     f"line {line} of {name} is not kept of {entry_ids}, and blame names {owners.get(line)}",
                 )
             vague = {
@@ -713,9 +712,12 @@ class RecordGame:
             if entry["by"]["kind"] in {"session", "command"} and entry["by"]["session_id"].startswith(agent)
         }
         before = {word: path for word, path in self._words_on_disk().items() if word not in self._saved_late}
+        texts = {path: path.read_text() for path in self._files()}
         for session in sorted(sessions):
             result = await self._editor.call("fileops/rewind", {"session_id": session, "approved": True})
             self.outcomes[f"undo: {result['error'] and result['error']['code']}"] += 1
+        for path in self._files():
+            self._returned |= set(path.read_text().split()) - set(texts.get(path, "").split())
         after = self._words_on_disk()
         lost = [
             word
