@@ -22,6 +22,7 @@ class Mailbox:
         self._lock = threading.Lock()
         self._messages: deque[Callable[[], None]] = deque()
         self._is_closed = False  # guarded by _lock: no more messages are accepted
+        self._has_ended = False  # guarded by _lock: the numbers of the pipes may be anybody's
         self._reader: threading.Thread | None = None
         self._wake_fd, self._waker_fd = os.pipe()  # not inherited by child processes
         self._event_fd, self._eventer_fd = os.pipe()
@@ -77,9 +78,10 @@ class Mailbox:
             await done
 
     def wake_for_events(self) -> None:
-        """Wake the thread, because there are events to read."""
-        with contextlib.suppress(BlockingIOError):  # the pipe is full: the thread is awake
-            os.write(self._eventer_fd, b"\0")
+        """Wake the thread, because there are events to read. The watch of a folder that hangs outlives the thread."""
+        with self._lock, contextlib.suppress(BlockingIOError):  # the pipe is full: the thread is awake
+            if not self._has_ended:
+                os.write(self._eventer_fd, b"\0")
 
     def close(self) -> None:
         """Accept no more messages, except those that the thread sends to itself."""
@@ -125,6 +127,8 @@ class Mailbox:
                 os.read(fd, _WAKE_BYTES)
 
     def end(self) -> None:
-        """Close the pipes. Called once the mailbox is closed, and nothing reports events any more."""
-        for fd in (self._wake_fd, self._waker_fd, self._event_fd, self._eventer_fd):
-            os.close(fd)
+        """Close the pipes. Called once the mailbox is closed."""
+        with self._lock:
+            self._has_ended = True
+            for fd in (self._wake_fd, self._waker_fd, self._event_fd, self._eventer_fd):
+                os.close(fd)
