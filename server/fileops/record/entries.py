@@ -172,16 +172,16 @@ class EntryWriter:
             kept = self._write_entry(change, author, _identity(change), is_settled=is_settled)
         if kept is None:
             return
-        earlier = [each for each in (*self._closed, *self._unsettled) if each.observed.path == change.path]
         if not is_settled or change.is_open:
             self._unsettled.append(_Unsettled(kept.entry_id, change, is_settled, kept.by))
         elif change.commands or author.evidence == "save":
             without_data = replace(change, before_data=None, after_data=None)  # the store has it
             self._closed.append(_Unsettled(kept.entry_id, without_data, True, kept.by))
         self._on_entries([kept])
-        for each in earlier if author.evidence == "save" else ():
-            if each.has_author:  # by the same save perhaps, if it was reported before this change was read
-                self._decide_again(each)
+        if author.evidence == "save":  # if it was reported first, an earlier change may have been taken for it
+            for each in (*self._closed, *self._unsettled):
+                if each.has_author and each.observed.path == change.path and each.observed.read < change.read:
+                    self._decide_again(each)
 
     def _write_entry(
         self, change: Observed, author: Author, identity: Identity | None, *, is_settled: bool
