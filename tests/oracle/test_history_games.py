@@ -1,7 +1,5 @@
 """Some histories of a repository. For more: python tests/oracle/history_game.py --games 100."""
 
-from collections.abc import Sequence
-
 import pytest
 
 from fileops.core.story import story as story_module
@@ -32,13 +30,10 @@ async def test_game_notices_a_blame_that_knows_no_earlier_content(monkeypatch: p
 
     monkeypatch.setattr(story_module.Story, "_remember", remember_only_the_present)
     monkeypatch.setattr(story_module, "MAX_CANDIDATES", 1)
-    faults: Sequence[str] = [str(wrong) for seed in (300, 296, 298) if (wrong := await _fault(seed)) is not None]
-    assert any("blame" in fault for fault in faults)
-
-
-async def _fault(seed: int) -> Wrong | None:
-    try:
-        await play(seed, n_steps=14)
-    except Wrong as wrong:
-        return wrong
-    return None
+    for seed in (303, 308, 310, 302):  # contents return in few games at a moment that matters
+        try:
+            await play(seed, n_steps=14)
+        except Wrong as wrong:
+            assert "blame" in str(wrong)
+            return
+    pytest.fail("no game has noticed it")

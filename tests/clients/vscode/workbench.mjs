@@ -29,6 +29,8 @@ export async function freePort() {
 
 export const PATIENCE_MS = Number(process.env.FILEOPS_PATIENCE_MS ?? 300_000); // of a wait, which ends with its event: for machines that are busy with something else
 
+const START_MS = 300_000; // of the editor itself, also where a test has little patience with the extension
+
 export async function until(check, what, ms = PATIENCE_MS) {
   const end = Date.now() + ms;
   for (;;) {
@@ -50,7 +52,7 @@ function removeFolder(folder) {
       if (error.code !== 'ENOTEMPTY') throw error;
     }
     return !fs.existsSync(folder);
-  }, `nothing writes in ${folder} any more`);
+  }, `nothing writes in ${folder} any more`, START_MS);
 }
 
 const SETTINGS = {
@@ -123,11 +125,11 @@ export async function openWorkbench(name, options) {
     await browser?.close();
     server.kill('SIGTERM');
     await stopped;
-    await until(() => stopDaemon(socket), 'the daemon has ended');
+    await until(() => stopDaemon(socket), 'the daemon has ended', START_MS);
     await removeFolder(home);
   };
   try {
-    await until(() => fetch(`${origin}/version`).then(r => r.ok, () => false), 'the server answers');
+    await until(() => fetch(`${origin}/version`).then(r => r.ok, () => false), 'the server answers', START_MS);
     const { version } = JSON.parse(fs.readFileSync(path.join(code, 'package.json'), 'utf8'));
     say(`VS Code ${version} on node ${spawnSync(node, ['-v'], { encoding: 'utf8' }).stdout.trim()}`);
     browser = await chromium.launch({
@@ -147,8 +149,8 @@ export async function openWorkbench(name, options) {
         fs.appendFileSync(path.join(out, 'tests.log'), args.map(a => (typeof a === 'string' ? a : JSON.stringify(a))).join(' ') + '\n');
       });
     }
-    await page.goto(`${origin}/?${opens ? `workspace=${path.join(workspace, opens)}` : `folder=${workspace}`}&payload=${encodeURIComponent(JSON.stringify(payload))}`, { timeout: PATIENCE_MS });
-    await page.waitForSelector('.monaco-workbench', { timeout: PATIENCE_MS });
+    await page.goto(`${origin}/?${opens ? `workspace=${path.join(workspace, opens)}` : `folder=${workspace}`}&payload=${encodeURIComponent(JSON.stringify(payload))}`, { timeout: START_MS });
+    await page.waitForSelector('.monaco-workbench', { timeout: START_MS });
     return { page, workspace, socket, finished, close, version, evidence: () => `${endsOfLogs(home)}\n${JSON.stringify(statusOf(socket))}` };
   } catch (error) {
     await close();
