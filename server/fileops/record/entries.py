@@ -41,7 +41,6 @@ from fileops.model.record import (
     unsure,
 )
 from fileops.record.attribution import (
-    EARLY_S,
     FORMATTER_S,
     SETTLE_S,
     Author,
@@ -333,11 +332,14 @@ class EntryWriter:
         return [replace(save, text=None) if self._is_of_later_change(save, change) else save for save in near]
 
     def _is_of_later_change(self, save: Save, change: Observed) -> bool:
-        """Whether a later change of the file led to the text that was saved: one save explains one change."""
+        """Whether a later change led from another text to the one that was saved: one save explains one change.
+
+        The other text was there before the save was reported. If it came after that, the saved text only returned.
+        """
         return save.text is not None and any(
             other.read > change.read
             and change.path in {other.path, *other.names}
-            and other.began - EARLY_S <= save.time <= other.read + SETTLE_S
+            and min(other.began, other.known_at) <= save.time <= other.read + SETTLE_S
             and is_shown_as(self._text(other.after, other.after_data) or "", save.text)
             for other in (each.observed for each in (*self._closed, *self._unsettled))
         )

@@ -346,6 +346,22 @@ async def test_save_explains_the_newest_change_to_its_text_alone(it: RecordedFol
 
 
 @needs_inotify
+async def test_save_explains_its_change_also_if_the_text_returns_at_once(it: RecordedFolder) -> None:
+    """A person saves, a rebase makes a conflict of it, and is given up, all within a second."""
+    path = it.folder / "1.txt"
+    person, text = ByPerson(session_id="editor", label="an editor"), "mine\ntyped\n"
+    it.documents[str(path)] = TypedDocument(person=person, text=text, changed=steady_time(), is_typed=False)
+    path.write_text(text)
+    it.recorder.note_save(str(path), person, text)
+    await it.recorder.drain()
+    for other in (f"<<<<<<<\n{text}=======\n>>>>>>>\n", text):
+        path.write_text(other)
+        await it.recorder.drain()
+    await asyncio.to_thread(it.recorder.settle)
+    assert author_of((await it.entries())[0]) == "an editor"
+
+
+@needs_inotify
 async def test_save_over_a_commands_write_that_an_edit_overtakes_is_unsure(it: RecordedFolder) -> None:
     """How many writes there were is not known, because none of their events is there when the edit is committed."""
     path = it.folder / "1.txt"
