@@ -121,6 +121,7 @@ async def test_lists_and_blame_are_the_same_with_what_is_remembered(
     monkeypatch.setattr(memories_module, "MIN_STEPS", 1)
     for module in (memory_module, story_module):
         monkeypatch.setattr(module, "BEHIND", 2)
+    monkeypatch.setattr(story_module, "MAX_REMEMBERED", 1)
     rng, memories = random.Random(f"remembered {seed}"), Memories()
     of_another_daemon = RecordStore(recording.store.folder)
     contents: dict[str, list[bytes]] = {path: [] for path in PATHS}
