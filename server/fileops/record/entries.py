@@ -40,15 +40,7 @@ from fileops.model.record import (
     is_by_agent,
     unsure,
 )
-from fileops.record.attribution import (
-    FORMATTER_S,
-    SETTLE_S,
-    Author,
-    Observation,
-    Save,
-    attribute,
-    to_shown,
-)
+from fileops.record.attribution import FORMATTER_S, SETTLE_S, Author, Observation, Save, attribute, to_shown
 from fileops.record.command_windows import CommandWindows
 from fileops.record.other_daemons import Relation, join_authors, put_own, relation
 from fileops.record.store import RecordStore
