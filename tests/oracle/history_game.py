@@ -99,7 +99,7 @@ class HistoryGame:
         self._present: dict[Path, frozenset[str]] = {}  # at the end of the last step
         self._made = set[str]()  # in this step
         self._judged = set[str]()  # entries
-        self._rewinds: list[tuple[str, set[str]]] = []  # ids of undos, and the words that they brought back
+        self._rewinds: list[tuple[str, Counter[str]]] = []  # ids of undos, and the words that they brought back
         self.done: list[str] = []
         self.n_asked = Counter[str]()
 
@@ -204,7 +204,7 @@ class HistoryGame:
             target, is_sure = {"entry_id": chosen["entry_id"]}, len(_said_to_be(chosen)) == 1
         is_redone = self._dice.random() < 0.3
         # What somebody undoes although its author is unsure may be all words of others.
-        others = set[str]() if is_sure else _words_in(before)
+        others = Counter[str]() if is_sure else _words_in(before)
         if (rewind_id := await self._rewind(target, agent, others)) is None:
             return
         back = _words_in(self._texts()) - _words_in(before)
@@ -218,20 +218,17 @@ class HistoryGame:
             rewind_id, back = self._rewinds.pop()
             await self._rewind({"rewind_id": rewind_id}, "", back)
 
-    async def _rewind(
-        self, target: Mapping[str, object], agent: str, back: Collection[str] = frozenset()
-    ) -> str | None:
+    async def _rewind(self, target: Mapping[str, object], agent: str, may_go: Mapping[str, int]) -> str | None:
         """Undo or redo, and return its id; None if there is nothing to undo.
 
-        Args: agent: whose words may go; "" for a redo of anybody's. back: words that may go by a redo.
+        Args: agent: whose words may go; "" for a redo of anybody's. may_go: how often words of others may go.
         """
         editor, before = self._any_daemon().editor, self._texts()
         await self._drain()
         result = await editor.call("fileops/rewind", {**target, "approved": True})
         self.n_asked[f"undos: {'done' if result['error'] is None else result['error']['code']}"] += 1
         for path, text in self._texts().items():
-            lines = [line for line in before[path].splitlines() if line.strip() not in back]
-            self._judge_undone(f"{target} in {path.name}", agent, lines, text.split())
+            self._judge_undone(f"{target} in {path.name}", agent, before[path].splitlines(), text.split(), may_go)
         return None if result["error"] is not None else result["details"]["rewind_id"]
 
     # --- steps of git ------------------------------------------------------------------------------------------
@@ -523,12 +520,18 @@ class HistoryGame:
             where = f"a preview of {file['entries']} for {file['file_path']}"
             self._judge_undone(where, agent, lines, [line.strip() for line in rest])
 
-    def _judge_undone(self, where: str, agent: str, lines: Sequence[str], words: Sequence[str]) -> None:
-        """Nothing of others may be lost or moved. Args: words: those after the undo. agent: "" for a redo."""
+    def _judge_undone(
+        self,
+        where: str,
+        agent: str,
+        lines: Sequence[str],
+        words: Sequence[str],
+        may_go: Mapping[str, int] | None = None,
+    ) -> None:
+        """Nothing of others may be lost or moved. Args: words: those after the undo. agent, may_go: see _rewind."""
         others = [line.strip() for line in lines if (word := WORD.search(line)) and word[1] != agent]
         others = [word for word in others if agent or word.partition("x")[0] not in AGENTS]
-        rest = iter(words)
-        if missing := [word for word in others if word not in rest]:
+        if missing := find_lost(others, words, may_go or {}):
             raise Wrong(f"the undo of {agent} by {where} loses or moves {missing[:3]}")
 
     def _judge_change(self, path: Path, lines: Sequence[str], change: Mapping[str, Any]) -> None:
@@ -562,8 +565,18 @@ class HistoryGame:
 MARKS = ("<<<<<<<", "=======", ">>>>>>>")
 
 
-def _words_in(texts: Mapping[Path, str]) -> set[str]:
-    return {word for text in texts.values() for word in text.split()}
+def find_lost(before: Sequence[str], after: Sequence[str], may_go: Mapping[str, int]) -> list[str]:
+    """Return the words that are lost, or at another place.
+
+    Args: may_go: how often; an undo may have brought a line back beside its other copy. The order of these is free.
+    """
+    rest = iter(after)
+    lost = [word for word in before if word not in may_go and word not in rest]
+    return [*lost, *(Counter(word for word in before if word in may_go) - Counter(may_go) - Counter(after)).elements()]
+
+
+def _words_in(texts: Mapping[Path, str]) -> Counter[str]:
+    return Counter(word for text in texts.values() for word in text.split())
 
 
 def _said_to_be(part: Mapping[str, Any]) -> set[str]:
