@@ -4,9 +4,12 @@ from collections.abc import Collection
 from itertools import pairwise
 
 import pytest
+from msgspec.structs import replace
 
 from fileops.core.merge.rewind import Rewound, rewind_file
-from fileops.model.edits import LineRange
+from fileops.core.story.memory import FileMemory
+from fileops.core.story.story import MAX_REMEMBERED
+from fileops.model.edits import LineRange, Splice
 from fileops.model.rewind import FileStep
 from support.file_steps import to_steps
 
@@ -220,3 +223,18 @@ def test_rewind_of_a_long_history_leaves_only_what_another_wrote_over() -> None:
     rewound = _rewound(steps, _of_agent(steps), contents[-1])
     assert rewound.content == contents[-1].replace(b"is new", b"is old")
     assert {place.entry_id for place in rewound.left} == {f"agent{2 * n}" for n in range(0, 300, 10)}
+
+
+def test_rewind_of_all_edits_is_the_same_once_their_story_has_forgotten_the_first_content() -> None:
+    """The first edit divides a line, so its undo joins two lines, about which the story is asked."""
+    contents = [b"one two\n", b"one\n two\n"]
+    contents += [contents[-1] + b"line\n" * n for n in range(1, MAX_REMEMBERED + 1)]
+    ends = [Splice(len(older), len(newer), b"") for older, newer in pairwise(contents[1:])]
+    steps = [
+        replace(step, reverse=(splice,))
+        for step, splice in zip(_steps(*contents), (Splice(3, 4, b""), *ends), strict=True)
+    ]
+    memory, chosen = FileMemory(), {step.step_id for step in steps}
+    for _ in range(2):
+        rewound = rewind_file(steps, chosen, contents[-1], KNOWN.get, memory=memory)
+        assert (rewound.content, rewound.left) == (contents[0], ())
