@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from fileops.model.record import LogQuery
-from fileops.record import folder_upkeep
+from fileops.record import folder_upkeep, recorder
 from support.abilities import needs_inotify
-from support.patience import wait_until
+from support.patience import PATIENCE_S, wait_until
 from support.recorded_folder import RecordedFolder, author_of, recorded_folder
 
 pytestmark = needs_inotify
@@ -45,7 +45,9 @@ async def authors(it: RecordedFolder) -> Counter[str]:
     return Counter(author_of(entry) for entry in it.recorder.store.entries(LogQuery())[0])
 
 
-async def test_files_that_a_command_made_are_all_its_own(it: RecordedFolder) -> None:
+async def test_files_that_a_command_made_are_all_its_own(it: RecordedFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However long the recorder takes to read them; beyond a bound the end of a command does not wait for that."""
+    monkeypatch.setattr(recorder, "_BUSY_WITHIN_S", PATIENCE_S)
     async with it.command():
         await asyncio.to_thread(flood, it)
     assert await authors(it) == {"agent": N_FOLDERS * N_FILES}

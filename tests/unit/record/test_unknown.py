@@ -208,12 +208,17 @@ async def test_after_a_loss_before_a_command_nothing_is_that_commands(it: Record
 
 @needs_inotify
 async def test_after_a_loss_around_an_edge_of_a_command_both_sides_are_unsure(it: RecordedFolder) -> None:
-    (it.folder / "0.txt").write_text("before\n")
+    """The recorder reads nothing between the edge and the write after it, as if it waited for a disk."""
     stream = losing(it)
-    it.recorder.windows.begin(
-        SessionName("agent:1"), "agent", [str(it.folder)]
-    )  # not drained, as if the recorder waited for a disk
-    (it.folder / "1.txt").write_text("anyone's\n")
+
+    def begin_and_write(events: Sequence[FolderEvent]) -> None:
+        if any(event.name == "0.txt" for event in events):
+            stream.on_read = lambda _events: None
+            it.recorder.windows.begin(SessionName("agent:1"), "agent", [str(it.folder)])
+            (it.folder / "1.txt").write_text("anyone's\n")
+
+    stream.on_read = begin_and_write
+    (it.folder / "0.txt").write_text("before\n")
     await it.recorder.drain()
     stream.is_losing = False
     await it.recorder.drain()
