@@ -104,6 +104,8 @@ def place() -> Generator[Place]:
             for pid in made.daemons():
                 end_daemon(pid, partial(_has_ended, pid))
                 made.wait_for_end(pid)
+        # A client is told no more of a defect of the daemon than the id under which the log has it.
+        assert "incident " not in made.log_text(), made.log_text()[-20_000:]
 
 
 def suspend(pid: int) -> None:
