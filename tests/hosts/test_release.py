@@ -1,11 +1,9 @@
 """Packages of a release in the real hosts: validated by the host, installed from the built file, and used once."""
 
-import ast
 import json
 import os
 import shutil
 import subprocess
-import sys
 import tarfile
 import zipfile
 from collections.abc import Callable
@@ -37,6 +35,7 @@ from hosts.scripted_model import Call, CallOfHost, Say, ScriptedModel, Step
 from hosts.test_companion import person_at
 from hosts.test_hosts import placed, started
 from support import daemon_process
+from support.foreign_packages import uv_environment
 from support.patience import PATIENCE_S
 from support.release import built_once, file_of
 
@@ -232,25 +231,10 @@ async def test_bundle_is_run_by_uv_alone(dist: Path, tmp_path: Path) -> None:
     arguments: list[str] = command["args"]
     for name, value in values.items():
         arguments = [argument.replace(name, value) for argument in arguments]
-    environment = {
-        **os.environ,
-        **uv_index_of_pip(),
-        "UV_INDEX_STRATEGY": "unsafe-best-match",
-        "UV_PYTHON_DOWNLOADS": "never",
-    }
-    server = StdioServerParameters(command=find_uv_bin(), args=[*arguments, "--private"], env=environment, cwd=tmp_path)
+    server = StdioServerParameters(
+        command=find_uv_bin(), args=[*arguments, "--private"], env=uv_environment(), cwd=tmp_path
+    )
     assert await edited_over(server, tmp_path) == "hello y\n"
-
-
-def uv_index_of_pip() -> dict[str, str]:
-    """Where pip finds packages on this machine beside the usual index: uv does not read pip's settings."""
-    listed = subprocess.run(
-        [sys.executable, "-m", "pip", "config", "list"], capture_output=True, text=True, check=True, timeout=PATIENCE_S
-    ).stdout
-    settings = dict(line.split("=", 1) for line in listed.splitlines() if "=" in line)
-    found = {name.rpartition(".")[2]: ast.literal_eval(value).split() for name, value in settings.items()}
-    names = {"UV_INDEX": ("extra-index-url", " "), "UV_FIND_LINKS": ("find-links", ",")}
-    return {name: between.join(found[key]) for name, (key, between) in names.items() if key in found}
 
 
 async def edited_over(server: StdioServerParameters, folder: Path) -> str:
