@@ -60,6 +60,16 @@
 ---@field handle uv.uv_fs_event_t
 ---@field names table<string, integer> name in the folder → buffer
 
+-- client/exact_text
+
+---@class (exact) fileops.OpenText the text of a buffer as the daemon has it
+---@field client vim.lsp.Client
+---@field uri string
+---@field buf integer
+---@field lines string[]
+---@field is_whole boolean whether each change is reported as the whole text
+---@field is_ended boolean 'endofline'
+
 -- client/rpc
 
 ---@class (exact) fileops.rpc.Options
@@ -67,7 +77,7 @@
 ---@field env? table<string, string>
 ---@field on_stderr? fun(text: string)
 ---@field on_refused? fun(refusal: string) `initialize` failed; the process is ended
----@field outgoing? fun(message: table): table what is sent in its place
+---@field on_send? fun(message: table) before it is sent, or held back for `together`
 
 ---@class fileops.rpc.Connection: vim.lsp.rpc.PublicClient
 ---@field pid fun(): integer

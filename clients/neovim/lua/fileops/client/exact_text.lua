@@ -1,24 +1,29 @@
--- Corrects Neovim's own synchronisation, so that the daemon's text of a buffer is the buffer's, byte for byte:
+-- Reports each change of a buffer to the daemon at once, so that its text of it is the buffer's, byte for byte.
+-- Neovim's own synchronisation reports the same places, but copies all lines at each key, and is wrong about:
 -- - Carriage returns inside lines, in a file with mixed line ends or with a CR in the middle of a line. To Neovim such
 --   a CR is a character of its line; in the protocol it ends the line (LSP 3.17, "Text Documents"). So positions
 --   differ. For such a buffer, the daemon is sent the whole text at each change, and its edits are applied to the text,
 --   not to lines. With 'fileformat' "mac" both count the same lines.
 -- - The last line end, which is not a line but 'endofline': Neovim reports no change of it, and reports changes of the
 --   last line as if there were one. So a buffer without it is sent whole as well.
+local sync = require('vim.lsp.sync')
+
 local M = {}
 
-local is_sent_whole = {} ---@type table<string, boolean?> by URI
-local is_ended = {} ---@type table<string, boolean?> by URI: 'endofline' as last reported
+local NO_CHANGES = 0 -- TextDocumentSyncKind.None
+local LINE_ENDS = { unix = '\n', dos = '\r\n', mac = '\r' }
+
+local open = {} ---@type table<string, fileops.OpenText?> by URI
 
 ---@param buf integer
 ---@return string
-local function line_end(buf) return vim.bo[buf].fileformat == 'dos' and '\r\n' or '\n' end
+local function line_end(buf) return LINE_ENDS[vim.bo[buf].fileformat] end
 
 ---@param text string
 ---@param buf integer
 ---@return boolean
 local function holds_returns(text, buf)
-  if vim.bo[buf].fileformat == 'mac' or not text:find('\r', 1, true) then return false end
+  if not text:find('\r', 1, true) or vim.bo[buf].fileformat == 'mac' then return false end
   return line_end(buf) == '\n' or text:gsub('\r\n', ''):find('\r', 1, true) ~= nil
 end
 
@@ -30,41 +35,97 @@ local function text_of(buf)
   return vim.bo[buf].endofline and text .. line_end(buf) or text
 end
 
---- A message to the daemon as it must be sent: a change that Neovim reports wrongly is replaced by the whole text.
----@param message table
----@return table
-function M.outgoing(message)
-  local document = vim.tbl_get(message, 'params', 'textDocument')
-  local uri = document and document.uri
-  if message.method == 'textDocument/didClose' then
-    is_sent_whole[uri], is_ended[uri] = nil, nil
-  elseif message.method == 'textDocument/didOpen' then
-    local buf = vim.uri_to_bufnr(uri)
-    is_sent_whole[uri] = holds_returns(document.text, buf) or nil
-    is_ended[uri] = vim.bo[buf].endofline
-  elseif message.method == 'textDocument/didChange' then
-    local buf = vim.uri_to_bufnr(uri)
-    for _, change in ipairs(message.params.contentChanges) do
-      if holds_returns(change.text, buf) then is_sent_whole[uri] = true end
-    end
-    local was_ended = is_ended[uri]
-    is_ended[uri] = vim.bo[buf].endofline
-    if is_sent_whole[uri] or not (was_ended and is_ended[uri]) then
-      local params = { textDocument = document, contentChanges = { { text = text_of(buf) } } }
-      return vim.tbl_extend('force', message, { params = params })
-    end
+--- The place of a change as Neovim names it, and the text there. Takes note of the lines.
+---@param text fileops.OpenText
+---@param first integer 0-based
+---@param last integer of the lines before, exclusive
+---@param new_last integer of the lines now, exclusive
+---@param encoding string
+---@return lsp.TextDocumentContentChangeEvent
+local function place_of(text, first, last, new_last, encoding)
+  local buf, before = text.buf, text.lines
+  local changed = vim.api.nvim_buf_get_lines(buf, first, new_last, true)
+  if last == first + 1 and new_last == last then -- as at most keys: the other lines have no part in it
+    local line = before[last]
+    before[last] = changed[1]
+    local place = sync.compute_diff({ line }, changed, 0, 1, 1, encoding, line_end(buf))
+    place.range.start.line, place.range['end'].line = first, first
+    return place
   end
-  return message
+  local lines = {} ---@type string[]
+  for i = 1, first do
+    lines[i] = before[i]
+  end
+  vim.list_extend(lines, changed)
+  vim.list_extend(lines, before, last + 1)
+  if #lines == 0 then lines[1] = '' end -- a buffer has at least one line
+  text.lines = lines
+  return sync.compute_diff(before, lines, first, last, new_last, encoding, line_end(buf))
+end
+
+---@param text fileops.OpenText
+---@param version integer
+---@param change lsp.TextDocumentContentChangeEvent
+local function report(text, version, change)
+  local params = { textDocument = { uri = text.uri, version = version }, contentChanges = { change } }
+  text.client.rpc.notify('textDocument/didChange', params)
+end
+
+---@param client vim.lsp.Client
+---@param uri string
+---@param text string as it is opened
+local function follow(client, uri, text)
+  local buf = vim.uri_to_bufnr(uri)
+  local encoding, is_closing = client.offset_encoding, client.rpc.is_closing
+  local opened = { ---@type fileops.OpenText
+    client = client,
+    uri = uri,
+    buf = buf,
+    lines = vim.api.nvim_buf_get_lines(buf, 0, -1, true),
+    is_whole = holds_returns(text, buf),
+    is_ended = vim.bo[buf].endofline,
+  }
+  open[uri] = opened
+  vim.api.nvim_buf_attach(buf, false, {
+    on_lines = function(_, _, version, first, last, new_last)
+      if open[uri] ~= opened or is_closing() then return true end -- it was closed, or opened anew
+      local change = place_of(opened, first, last, new_last, encoding)
+      local was_ended = opened.is_ended
+      opened.is_whole = opened.is_whole or holds_returns(change.text, buf)
+      opened.is_ended = vim.bo[buf].endofline
+      local is_exact = not opened.is_whole and was_ended and opened.is_ended
+      report(opened, version, is_exact and change or { text = text_of(buf) })
+    end,
+    on_reload = function() end, -- it stays, until Neovim opens the document anew
+  })
+end
+
+--- From now on this reports the changes, and Neovim does not.
+---@param client vim.lsp.Client
+function M.take_over(client)
+  -- a transport that the person has set is served by Neovim
+  if client.rpc.together then client.server_capabilities.textDocumentSync.change = NO_CHANGES end
+end
+
+--- Take note of the documents that Neovim opens and closes.
+---@param message table to the daemon
+function M.note(message)
+  local client = require('fileops.client.process').client()
+  local document = vim.tbl_get(message, 'params', 'textDocument')
+  if message.method == 'textDocument/didClose' then
+    open[document.uri] = nil
+  elseif message.method == 'textDocument/didOpen' then
+    follow(client, document.uri, document.text)
+  end
 end
 
 --- Report the last line end of a buffer if it was added or removed since the daemon was last sent the text.
 ---@param buf integer
 function M.report_end(buf)
-  local client = vim.lsp.get_clients({ name = 'fileops', bufnr = buf })[1]
-  local uri = vim.uri_from_bufnr(buf)
-  if not client or is_ended[uri] == nil or is_ended[uri] == vim.bo[buf].endofline then return end
-  local document = { uri = uri, version = vim.lsp.util.buf_versions[buf] }
-  client.rpc.notify('textDocument/didChange', { textDocument = document, contentChanges = {} })
+  local text = open[vim.uri_from_bufnr(buf)]
+  if not text or text.is_ended == vim.bo[buf].endofline then return end
+  text.is_ended = vim.bo[buf].endofline
+  report(text, vim.lsp.util.buf_versions[buf], { text = text_of(buf) })
 end
 
 --- The byte offset of each line of the protocol, and where its content ends.

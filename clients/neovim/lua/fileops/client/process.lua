@@ -97,7 +97,7 @@ local function connect(dispatchers)
     env = locate.environment(),
     on_stderr = on_stderr,
     on_refused = M.refused,
-    outgoing = require('fileops.client.exact_text').outgoing,
+    on_send = require('fileops.client.exact_text').note,
   })
   return connection
 end
@@ -138,6 +138,7 @@ local function on_init(client, result)
   end
   enter('running')
   tell_private()
+  require('fileops.client.exact_text').take_over(client)
   require('fileops.client.sync').attach_all(client.id)
   require('fileops.diagnostics').start()
   local served = M.state.capabilities or {}

@@ -105,13 +105,13 @@ function M.start(cmd, dispatchers, options)
   local held ---@type table[]? what waits for the end of `together`
 
   local function send(message)
+    if options.on_send then options.on_send(message) end
     if held then
       held[#held + 1] = message
       return true
     end
     if closing or not process then return false end
     message.jsonrpc = '2.0'
-    if options.outgoing then message = options.outgoing(message) end
     local ok = pcall(process.write, process, M.encode(message))
     return ok
   end

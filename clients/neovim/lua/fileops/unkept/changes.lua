@@ -25,6 +25,7 @@ local is_served = false -- whether the attached daemon knows what is not kept
 local timers = {} ---@type table<integer, uv.uv_timer_t> buffers about which a question is due
 -- By buffer, when the first key was typed since it was last asked about, as `vim.uv.now()` has it.
 local typed_since = {} ---@type table<integer, integer>
+local typed_last = {} ---@type table<integer, integer> and the last one
 -- Buffers with an unanswered question; "again" if something has been reported since it was asked.
 local asking = {} ---@type table<integer, 'once'|'again'>
 local listed = {} ---@type table<integer, fileops.wire.UnkeptFile> what is not kept, by buffer
@@ -149,6 +150,15 @@ local function ask(buf)
   end)
 end
 
+--- How long a question still waits for the person, who may have typed since it was due.
+---@param buf integer
+---@return integer milliseconds
+local function rest_of_pause(buf)
+  local since = typed_since[buf]
+  if not since then return 0 end
+  return math.min(typed_last[buf] + TYPING_PAUSE_MS, since + LONGEST_MS) - vim.uv.now()
+end
+
 --- Ask again about a buffer, soon.
 ---@param buf integer
 ---@param pause_ms? integer without another call
@@ -161,6 +171,8 @@ function M.refresh(buf, pause_ms)
     0,
     vim.schedule_wrap(function()
       if timers[buf] ~= timer then return end
+      local rest_ms = rest_of_pause(buf)
+      if rest_ms > 0 then return M.refresh(buf, rest_ms) end
       timers[buf], typed_since[buf] = nil, nil
       timer:close()
       ask(buf)
@@ -168,13 +180,16 @@ function M.refresh(buf, pause_ms)
   )
 end
 
---- Ask again about a buffer once the person has not typed in it for a moment.
+--- Ask again about a buffer once the person has not typed in it for a moment. For each key, so it only takes note of it
+--- while a question is due.
 ---@param buf integer
 local function refresh_after_typing(buf)
   if not is_served then return end
   local now = vim.uv.now()
-  typed_since[buf] = typed_since[buf] or now
-  M.refresh(buf, math.max(0, math.min(TYPING_PAUSE_MS, typed_since[buf] + LONGEST_MS - now)))
+  typed_last[buf] = now
+  if typed_since[buf] then return end
+  typed_since[buf] = now
+  M.refresh(buf, TYPING_PAUSE_MS)
 end
 
 local function ask_all()
@@ -502,7 +517,9 @@ vim.api.nvim_create_autocmd({ 'CursorMoved', 'CursorMovedI', 'BufEnter' }, {
 vim.api.nvim_create_autocmd('TextChanged', {
   group = group,
   callback = function(event)
-    if had_changes[event.buf] then M.refresh(event.buf) end -- an undo, or a redo
+    if not had_changes[event.buf] then return end
+    typed_since[event.buf] = nil
+    M.refresh(event.buf) -- an undo, or a redo
   end,
 })
 vim.api.nvim_create_autocmd('TextChangedI', {
@@ -516,7 +533,7 @@ vim.api.nvim_create_autocmd('BufUnload', {
   callback = function(event)
     marks.clear(event.buf)
     asking[event.buf], listed[event.buf], had_changes[event.buf] = nil, nil, nil
-    typed_since[event.buf] = nil
+    typed_since[event.buf], typed_last[event.buf] = nil, nil
   end,
 })
 
