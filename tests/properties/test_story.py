@@ -4,6 +4,7 @@ import random
 import re
 from collections.abc import Collection, Sequence
 
+import msgspec
 import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
@@ -12,7 +13,8 @@ from fileops.core.merge.texts import StepTexts
 from fileops.core.story import memory as memory_module
 from fileops.core.story import spans as spans_module
 from fileops.core.story import story as story_module
-from fileops.core.story.memory import FileMemory
+from fileops.core.story.memory import FileMemory, Part
+from fileops.core.story.packed import DamagedStory
 from fileops.core.story.spans import Span, Vector
 from fileops.core.story.story import Story, story_of
 from fileops.core.story.views import writers_of_lines
@@ -435,18 +437,38 @@ def test_change_of_one_place_makes_few_new_blocks() -> None:
     assert len(story.vector.blocks) < len(story.vector) / (spans_module.BLOCK_SPANS / 4)
 
 
+class Shelf:
+    """Where a memory is stored in these tests."""
+
+    def __init__(self) -> None:
+        self.parts: dict[Part, bytes] = {}
+        self.damages: list[Exception] = []
+
+    def read(self, part: Part) -> bytes | None:
+        return self.parts.get(part)
+
+    def note_damage(self, part: Part, damage: Exception) -> None:
+        del self.parts[part]
+        self.damages.append(damage)
+
+
 @settings(max_examples=30)  # each plays a dozen changes and tells the story of them twelve times
 @given(seeds)
 def test_story_that_is_told_further_is_the_one_that_is_told_anew(seed: int) -> None:
-    """Law 15: also after undos, contents that return, formatters, and steps that are someone else's by now."""
-    game, draw, memory = Game(seed), random.Random(seed), FileMemory()
+    """Law 15: also after undos, contents that return, formatters, and steps that are someone else's by now.
+
+    Law 14: also after a restart, and if what was stored is damaged.
+    """
+    game, draw, shelf = Game(seed), random.Random(seed), Shelf()
+    memory = FileMemory(stored=shelf)
     steps, contents = list[FileStep](), {content_digest(game.story.data): game.story.data}
     undoes, chosen = dict[str, list[str]](), set[str]()
     with pytest.MonkeyPatch.context() as patch:
         for module in (story_module, memory_module):
             patch.setattr(module, "BEHIND", 3)
         for few in ("MAX_REMEMBERED", "MAX_CANDIDATES"):  # so contents return whose vectors are not remembered
-            patch.setattr(story_module, few, 1)
+            patch.setattr(story_module, few, draw.choice((1, 64)))
+        patch.setattr(memory_module, "MIN_STORED", 1)
         for _ in range(6):
             for _ in range(draw.randint(1, 4)):
                 before, step_id, may_format = game.story.data, f"e{len(steps)}", False
@@ -488,3 +510,29 @@ def test_story_that_is_told_further_is_the_one_that_is_told_anew(seed: int) -> N
                     anew.undos,
                     anew.formats,
                 )
+                shelf.parts.update(memory.take_grown("places" if own else "blame", steps, own))
+            if draw.random() < 0.5:
+                memory = FileMemory(stored=shelf)
+                if draw.random() < 0.3:
+                    shelf.parts = {part: _damage(part, packed, draw) for part, packed in shelf.parts.items()}
+
+
+def _damage(part: Part, packed: bytes, draw: random.Random) -> bytes:
+    """Cut what is stored, or the story in it."""
+    if part == "sides" or draw.random() < 0.3:
+        return packed[: draw.randrange(len(packed))]
+    n_steps, digest, story = msgspec.msgpack.decode(packed, type=tuple[int, bytes, bytes])
+    return msgspec.msgpack.encode((n_steps, digest, story[: draw.randrange(len(story))]))
+
+
+@given(seeds)
+def test_packed_story_is_the_story(seed: int) -> None:
+    game = played(seed)
+    game.undo(game.events["ann"])
+    packed = game.story.pack()
+    story = Story.unpack(packed)
+    assert story.pack() == packed
+    assert (story.vector, story.data, story.digest) == (game.story.vector, game.story.data, game.story.digest)
+    *_, text = (text for _, texts in reversed(game.story.texts.written) for text in texts if text in story.data)
+    with pytest.raises(DamagedStory):
+        Story.unpack(packed.replace(text, bytes(len(text))))

@@ -3,20 +3,25 @@
 See service/rewind/answers.py. test_undo_cost.py has what a list costs whose answer is kept.
 """
 
+import logging
 import random
 import sqlite3
+import zlib
 from collections.abc import Generator, Sequence
 from contextlib import closing
 from pathlib import Path
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 
 from fileops.core.story import memory as memory_module
 from fileops.core.story import story as story_module
+from fileops.core.story.memory import MIN_STORED
 from fileops.model.record import By, Contents, LogQuery, is_by_agent, unsure
 from fileops.model.rewind import BlamedLines, KeepRequest, RewindRequest, RewindResult, RewindTarget, UnkeptResult
 from fileops.record.store import RecordStore
+from fileops.service.rewind import blame as blame_module
 from fileops.service.rewind import memories as memories_module
 from fileops.service.rewind import unkept
 from fileops.service.rewind.blame import blame
@@ -27,6 +32,7 @@ from support.recording import AGENT, COMMAND, OTHER, PERSON, Recording, version_
 PATHS = ("/w/a", "/w/b")
 AUTHORS: tuple[By, ...] = (AGENT, OTHER, COMMAND, PERSON)
 N_STEPS = 16
+OF_MEMORY = "kind IN ('story of places', 'story of blame', 'splices')"
 
 
 @pytest.fixture
@@ -57,6 +63,19 @@ def _change_answers(recording: Recording, sql: str) -> int:
 
 def _drop_answers(recording: Recording) -> int:
     return _change_answers(recording, "DELETE FROM answer")
+
+
+def _take_answers(recording: Recording) -> list[tuple[object, ...]]:
+    """Remove all answers. Returns those that are of a file's memory."""
+    with closing(sqlite3.connect(recording.store.path)) as connection, connection:
+        rows = connection.execute(f"SELECT * FROM answer WHERE {OF_MEMORY}").fetchall()
+    _drop_answers(recording)
+    return rows
+
+
+def _put_answers(recording: Recording, rows: Sequence[tuple[object, ...]]) -> None:
+    with closing(sqlite3.connect(recording.store.path)) as connection, connection:
+        connection.executemany("INSERT INTO answer VALUES (?, ?, ?, ?, ?)", rows)
 
 
 def _n_answers(recording: Recording) -> int:
@@ -117,15 +136,20 @@ async def _act(recording: Recording, rng: random.Random) -> None:
 async def test_lists_and_blame_are_the_same_with_what_is_remembered(
     recording: Recording, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
-    """Law 14, of histories with undos, redos, keeps, renames, returns by git, and corrections by another daemon."""
+    """Law 14, of histories with undos, redos, keeps, renames, returns by git, and corrections by another daemon.
+
+    Half of the questions are asked a daemon that was just started.
+    """
     monkeypatch.setattr(memories_module, "MIN_STEPS", 1)
+    monkeypatch.setattr(blame_module, "MIN_BLAMED_STEPS", 1)
     for module in (memory_module, story_module):
         monkeypatch.setattr(module, "BEHIND", 2)
+    monkeypatch.setattr(memory_module, "MIN_STORED", 1)
     monkeypatch.setattr(story_module, "MAX_REMEMBERED", 1)
     rng, memories = random.Random(f"remembered {seed}"), Memories()
     of_another_daemon = RecordStore(recording.store.folder)
     contents: dict[str, list[bytes]] = {path: [] for path in PATHS}
-    rewinds: list[str] = []
+    rewinds, n_stored = list[str](), 0
     for _ in range(N_STEPS):
         path, other = rng.sample(PATHS, 2)
         match rng.randrange(11):
@@ -148,11 +172,17 @@ async def test_lists_and_blame_are_the_same_with_what_is_remembered(
         for each in PATHS:
             present = recording.bench.on_disk(each)
             contents[each] += [] if present is None else [present]
-        _drop_answers(recording)
+        if rng.random() < 0.5:
+            memories = Memories()
+        _change_answers(recording, f"DELETE FROM answer WHERE NOT {OF_MEMORY}")
         remembered = _list(recording, memories), _blame(recording, memories)
-        _drop_answers(recording)
+        stored = _take_answers(recording)
         assert remembered == (_list(recording), _blame(recording))
+        _drop_answers(recording)
+        _put_answers(recording, stored)
+        n_stored += len(stored)
     of_another_daemon.close()
+    assert n_stored > 0
 
 
 def _correct(store: RecordStore, rng: random.Random, path: str, contents: Sequence[bytes]) -> None:
@@ -271,3 +301,44 @@ def test_answer_of_another_version_or_a_damaged_one_is_computed_anew(recording: 
         assert _change_answers(recording, f"UPDATE answer SET {change}") > 0
         assert _list(recording) == before
         assert _list(recording) == before
+
+
+def _make_long_history(recording: Recording) -> None:
+    lines = [b"line %d\n" % n for n in range(40)]
+    for n in range(2 * MIN_STORED):
+        lines[7 * n % 40] = b"line %d again\n" % n
+        recording.write("/w/a", b"".join(lines), AGENT if n % 10 else PERSON)
+
+
+@pytest.mark.parametrize(
+    ("change", "is_logged"),
+    [
+        ("packed = x'0102'", False),  # as any answer
+        ("packed = substr(packed, 1, length(packed) / 2)", False),
+        ("key = x'00'", False),  # of another version
+        (f"packed = x'{zlib.compress(b'nonsense').hex()}'", False),
+        (f"packed = x'{zlib.compress(msgspec.msgpack.encode(b'nonsense')).hex()}'", True),
+    ],
+)
+def test_memory_of_another_version_or_a_damaged_one_is_dropped(
+    recording: Recording, caplog: pytest.LogCaptureFixture, change: str, is_logged: bool
+) -> None:
+    _make_long_history(recording)
+    before = _list(recording), _blame(recording, Memories())
+    assert _change_answers(recording, f"UPDATE answer SET {change} WHERE {OF_MEMORY}") == 3
+    _change_answers(recording, f"DELETE FROM answer WHERE NOT {OF_MEMORY}")
+    with caplog.at_level(logging.WARNING):
+        assert (_list(recording), _blame(recording, Memories())) == before
+    assert ("computed anew" in caplog.text) == is_logged
+
+
+def test_memory_goes_when_the_text_is_forgotten(recording: Recording) -> None:
+    """What the daemon still remembers is not stored again."""
+    _make_long_history(recording)
+    memories = Memories()
+    _list(recording, memories)
+    assert len(_take_answers(recording)) == 2
+    recording.store.drop_contents("/w/a")
+    recording.write("/w/a", b"another\n", AGENT)
+    _list(recording, memories)
+    assert not _take_answers(recording)

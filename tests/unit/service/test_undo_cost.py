@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from contract.recording import RecordingHooks
 from fileops.core.merge.authorship import find_changed_places, find_places_in
 from fileops.core.plan import plan
+from fileops.core.story.memory import BEHIND
 from fileops.core.text import detect_format
 from fileops.fs.memory import MemoryFileSystem
 from fileops.model.edits import Edit
@@ -20,6 +21,8 @@ from fileops.model.history import AppliedEdit
 from fileops.model.sessions import SessionName
 from fileops.model.settings import Limits
 from fileops.record.history import History
+from fileops.service.rewind.blame import blame
+from fileops.service.rewind.memories import Memories
 from fileops.service.rewind.unkept import UnkeptPlaces
 from fileops.service.undo import undo_in_file
 from support.commits import commit_of
@@ -253,6 +256,35 @@ def test_list_that_was_computed_before_a_restart_is_not_computed_again() -> None
     first, again = n_steps(work), n_steps(work)
     recording.bench.close()
     assert again < first / 5
+
+
+def test_list_and_blame_after_a_restart_tell_only_what_is_new_of_a_long_story() -> None:
+    recording = Recording()
+    lines = [b"line %d\n" % n for n in range(20)]
+    n_changes = 0
+
+    def write() -> None:
+        nonlocal n_changes
+        lines[7 * n_changes % 20] = b"line %d again\n" % n_changes
+        recording.write("/w/a", b"".join(lines), AGENT if n_changes % 10 else PERSON)
+        n_changes += 1
+
+    def list_after_restart() -> None:
+        UnkeptPlaces(recording.store, recording.bench.disk).find()
+
+    def blame_after_restart() -> None:
+        blame(recording.store, recording.bench.disk, "/w/a", memories=Memories())
+
+    write()
+    for work in (list_after_restart, blame_after_restart):
+        work()  # imports and first uses
+        for _ in range(4 * BEHIND):
+            write()
+        first = n_steps(work)
+        write()
+        again = n_steps(work)
+        assert again < first / 2
+    recording.bench.close()
 
 
 def test_search_for_places_in_a_commit_without_them_has_quasilinear_cost() -> None:

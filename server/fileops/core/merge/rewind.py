@@ -141,12 +141,23 @@ def _is_formatted(steps: Sequence[FileStep], undone: Collection[str], present: b
     Args: undone: steps that are no formatters'.
     """
     for step in steps:
-        before = texts.before(step) if step.may_format and step.step_id not in undone else None
+        if not step.may_format or step.step_id in undone or not _may_be_of_blanks(step, texts):
+            continue
+        before = texts.before(step)
         after = None if before is None else texts.after(step)
         if before and after and splices_of_blanks(before, after, detect_format(before)):
             return True
     newest = texts.after(steps[-1])
     return newest is not None and bool(splices_of_blanks(newest, present, detect_format(newest)))
+
+
+def _may_be_of_blanks(step: FileStep, texts: StepTexts) -> bool:
+    """Return False if a merge has found that a step changed more than blanks: its contents need not be compared."""
+    sided = None if texts.memory is None else texts.memory.find_sided(step, is_ours=False)
+    if sided is None:
+        return True
+    removed, written = (b"".join(splice.new for splice in splices) for splices in (sided.reverse, sided.forward))
+    return sorted(b"".join(removed.split())) == sorted(b"".join(written.split()))
 
 
 def _by_story(

@@ -8,7 +8,7 @@ others typed words that the undo restores there, or if edits of both sides overl
 (rebase.py) decides.
 """
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 
 from msgspec import Struct
@@ -18,7 +18,6 @@ from fileops.core.diff.contents import has_word_between, is_blank, is_inside_wor
 from fileops.core.text import detect_format
 from fileops.model.edits import Splice
 from fileops.model.files import TextFormat
-from fileops.model.rewind import FileStep
 
 Splices = tuple[Splice, ...]
 
@@ -33,11 +32,6 @@ class SidedStep(Struct, frozen=True):
     reverse: Splices
     forward: Splices
     is_compared: bool = False
-
-
-def key_of_sided(step: FileStep, *, is_ours: bool) -> Hashable:
-    """Return what the splices of an edit are computed from, under which a memory has them."""
-    return step.before, step.after, step.reverse, is_ours
 
 
 class _Separated(Struct, frozen=True):

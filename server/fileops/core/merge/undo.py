@@ -18,7 +18,7 @@ from fileops.core import splices as splicing
 from fileops.core.diff.contents import is_blank, is_in_line, is_of_word, splices_between, words_of
 from fileops.core.merge.rebase import map_spans, minimal, rebase, whole_words
 from fileops.core.merge.runs import Run, runs_of
-from fileops.core.merge.separation import SidedStep, key_of_sided, undo_of_ours
+from fileops.core.merge.separation import SidedStep, undo_of_ours
 from fileops.core.merge.texts import StepTexts
 from fileops.core.text import count_newlines, detect_format
 from fileops.model.digest import content_digest
@@ -146,9 +146,8 @@ def _steps_of(run: Run, texts: StepTexts) -> Sequence[SidedStep]:
 
 
 def _sided_step(edit: FileStep, texts: StepTexts, *, is_ours: bool) -> SidedStep | None:
-    key = key_of_sided(edit, is_ours=is_ours)
-    known = None if texts.memory is None else texts.memory.find_sided(key)
-    if isinstance(known, SidedStep):
+    known = None if texts.memory is None else texts.memory.find_sided(edit, is_ours=is_ours)
+    if known is not None:
         return known
     content = texts.after(edit)
     if content is None:
@@ -166,7 +165,7 @@ def _sided_step(edit: FileStep, texts: StepTexts, *, is_ours: bool) -> SidedStep
     is_compared = compared == forward and detect_format(before) == fmt
     step = SidedStep(is_ours=is_ours, reverse=reverse, forward=forward, is_compared=is_compared)
     if texts.memory is not None:
-        texts.memory.note_sided(key, step, (*step.reverse, *step.forward))
+        texts.memory.note_sided(edit, step)
     return step
 
 

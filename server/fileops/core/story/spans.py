@@ -23,7 +23,7 @@ _ABSENT = -1  # instead of an event: the content never had this text before
 Effect = tuple[int, tuple[int, ...]]
 
 
-class Span(Struct, frozen=True, gc=False):
+class Span(Struct, frozen=True, gc=False, array_like=True):
     """Bytes start to stop of the content that the event `writer` left.
 
     n_bytes: how many of them the content has: none if it was removed. effects: what later events did to it, in order.
@@ -109,6 +109,10 @@ class Block(Struct, frozen=True, gc=False):
     spans: tuple[Span, ...]
     n_bytes: int
 
+    @classmethod
+    def of(cls, spans: tuple[Span, ...]) -> "Block":
+        return cls(spans, sum([span.n_bytes for span in spans]))
+
 
 class Vector:
     """The spans of one content, in order.
@@ -171,51 +175,37 @@ class VectorBuilder:
         spans = self.spans
         size = BLOCK_SPANS if len(spans) > 2 * BLOCK_SPANS else len(spans)
         for at in range(0, len(spans), size):
-            block = tuple(spans[at : at + size])
-            self._blocks.append(Block(block, sum([span.n_bytes for span in block])))
+            self._blocks.append(Block.of(tuple(spans[at : at + size])))
         spans.clear()
 
 
+Written = tuple[tuple[int, ...], tuple[bytes, ...]]  # where the texts begin that an event wrote, and these
 Pair = tuple[Span | None, Span | None]  # of the same text in two vectors; None if that vector does not have it
 
 
 class Texts:
     """What each event wrote. Of a content only the parts are kept that the event itself wrote."""
 
-    def __init__(self) -> None:
-        self._written: list[tuple[Sequence[int], Sequence[bytes]]] = []  # by event: where its texts begin, and these
-        self._n_bytes = 0
-
-    def copy(self) -> "Texts":
-        other = Texts()
-        other._written, other._n_bytes = self._written.copy(), self._n_bytes
-        return other
-
-    @property
-    def n_bytes(self) -> int:
-        """The length of all texts."""
-        return self._n_bytes
+    def __init__(self, written: Iterable[Written] = ()) -> None:
+        self.written = list(written)  # by event
 
     def add(self, content: bytes) -> None:
         """Add the next event, which left this content."""
-        self._written.append(((0,), (content,)))
-        self._n_bytes += len(content)
+        self.written.append(((0,), (content,)))
 
     def keep_only(self, event: int, written: Iterable[Span]) -> None:
         """Forget what the event's content has beside these spans, which are in order."""
         spans = list(written)
-        _, texts = self._written[event]
-        self._n_bytes -= sum(map(len, texts)) - sum(span.stop - span.start for span in spans)
-        self._written[event] = tuple([span.start for span in spans]), tuple([self.of(span) for span in spans])
+        self.written[event] = tuple([span.start for span in spans]), tuple([self.of(span) for span in spans])
 
     def of(self, span: Span) -> bytes:
-        starts, texts = self._written[span.writer]
+        starts, texts = self.written[span.writer]
         n = bisect_right(starts, span.start) - 1
         return texts[n][span.start - starts[n] : span.stop - starts[n]]
 
     def has(self, writer: int, at: int) -> bool:
         """Return whether the event wrote the byte at this offset of its content."""
-        starts, texts = self._written[writer]
+        starts, texts = self.written[writer]
         n = bisect_right(starts, at) - 1
         return n >= 0 and at < starts[n] + len(texts[n])
 

@@ -7,16 +7,15 @@ the story has elsewhere, with the known content that explains it best.
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from copy import copy
 
 from fileops.core import splices as splicing
 from fileops.core.diff.contents import common_lines, is_blank, splices_between, splices_of_blanks, words_of
 from fileops.core.merge.rebase import minimal
-from fileops.core.merge.separation import SidedStep, key_of_sided
 from fileops.core.merge.texts import StepTexts
 from fileops.core.story.alignment import Aligned, Donor, apply, reorder, splices_by_words
 from fileops.core.story.memory import BEHIND, FileMemory, Question, ToldStep
-from fileops.core.story.spans import OLDER, Span, Texts, Vector, move
+from fileops.core.story.packed import Candidates, DamagedStory, PackedStory, decode, encode, pack_vectors
+from fileops.core.story.spans import OLDER, Block, Span, Texts, Vector, move
 from fileops.core.story.undo import Undo
 from fileops.core.story.views import Origin, events_by_line
 from fileops.core.text import detect_format, newline_of, split_lines
@@ -30,8 +29,6 @@ MAX_CANDIDATE_LINES = 200_000  # of all of them together
 MAX_DONORS = 4  # of these, from which a new content has its lines
 MAX_KNOWN_SPANS = 4_000_000  # of all known contents together; about 32 MB
 MAX_REMEMBERED = 16  # known contents whose vectors a remembered story keeps, the newest
-_EVENT_BYTES = 800  # about what an event takes: its spans, and what is known of it beside its text
-_POINTER_BYTES, _SET_POINTERS = 8, 8  # of a number in a set: how many pointers it takes
 
 
 class _Lines:
@@ -43,10 +40,26 @@ class _Lines:
         self._text, self._fmt, self._counts = b"", TextFormat(encoding="utf-8"), Counter[bytes]()  # asked for last
         self._found = frozenset[int]()
 
-    def copy(self) -> "_Lines":
-        other = copy(self)
-        other.blank, other._numbers, other._counts = self.blank.copy(), self._numbers.copy(), self._counts.copy()
-        return other
+    def pack(self, contents: Mapping[bytes, frozenset[int]]) -> Candidates:
+        """Return the lines of these contents, by digest. Others are not kept: in no content is their number known."""
+        changes, last, every = list[tuple[frozenset[int], frozenset[int]]](), frozenset[int](), set[int]()
+        for numbers in contents.values():
+            changes.append((last - numbers, numbers - last))
+            every |= numbers
+            last = numbers
+        lines = {number: line for line, number in self._numbers.items() if number in every}
+        place = {number: n for n, number in enumerate(lines)}
+        packed = [(tuple([place[n] for n in gone]), tuple([place[n] for n in come])) for gone, come in changes]
+        return Candidates(tuple(lines.values()), tuple(contents), tuple(packed))
+
+    @classmethod
+    def unpack(cls, packed: Candidates) -> tuple["_Lines", dict[bytes, frozenset[int]]]:
+        lines, contents, last = cls(), dict[bytes, frozenset[int]](), frozenset[int]()
+        for line, occurrence in packed.lines:
+            lines._number(line, occurrence)
+        for digest, (gone, come) in zip(packed.digests, packed.changes, strict=True):
+            contents[digest] = last = last.difference(gone).union(come)
+        return lines, contents
 
     def of(self, data: bytes) -> frozenset[int]:
         """Return the lines of a content. Only those are counted in which it differs from the last one."""
@@ -114,30 +127,53 @@ class Story:
         self._candidates: dict[bytes, frozenset[int]] = {}  # the lines of the newest known contents
         self._remember()
 
-    def copy(self) -> "Story":
-        """Return a story that may be told further without a change of this one.
-
-        It keeps the vectors of few contents only. If it is asked for others, it raises Forgotten.
-        """
-        other = copy(self)
-        other.texts, other._lines = self.texts.copy(), self._lines.copy()
-        other.entry_ids, other._digests = self.entry_ids.copy(), self._digests.copy()
-        other.undos, other.formats, other.origins = self.undos.copy(), self.formats.copy(), self.origins.copy()
-        other._candidates, other._forgotten = self._candidates.copy(), self._forgotten.copy()
+    def pack(self) -> bytes:
+        """Return it as bytes, with the vectors of few contents only. If it is asked for others, it raises Forgotten."""
         known = list(self._known.items())
         n_forgotten = max(len(known) - max(MAX_REMEMBERED, len(self._candidates)), 0)
-        other._forgotten.update((digest, len(vector)) for digest, vector in known[:n_forgotten])
-        other._known = dict(known[n_forgotten:])
-        return other
+        forgotten = [*self._forgotten.items(), *((digest, len(vector)) for digest, vector in known[:n_forgotten])]
+        known = known[n_forgotten:]
+        packed = PackedStory(
+            has_donors=self.has_donors,
+            is_exact=self.is_exact,
+            entry_ids=tuple(self.entry_ids),
+            digests=tuple(self._digests),
+            undos=tuple(self.undos),
+            formats=tuple(self.formats),
+            origins=tuple((event, tuple(origins)) for event, origins in self.origins.items()),
+            written=tuple(self.texts.written),
+            known=tuple(digest for digest, _ in known),
+            vectors=pack_vectors([vector for _, vector in known]),
+            forgotten=tuple(forgotten),
+            candidates=self._lines.pack(self._candidates),
+        )
+        return encode(packed)
 
-    @property
-    def n_bytes(self) -> int:
-        """About how many bytes it takes. Vectors share their blocks."""
-        vectors = self._known.values()
-        blocks = {id(block): len(block.spans) for vector in vectors for block in vector.blocks}
-        n_numbers = sum(map(len, self._candidates.values()))
-        n_pointers = sum(blocks.values()) + sum(len(vector.blocks) for vector in vectors) + _SET_POINTERS * n_numbers
-        return n_pointers * _POINTER_BYTES + self.texts.n_bytes + _EVENT_BYTES * len(self.entry_ids)
+    @classmethod
+    def unpack(cls, packed: bytes) -> "Story":
+        """Raises: DamagedStory."""
+        known = decode(packed)
+        try:
+            story = cls(known.written[0][1][0], has_donors=known.has_donors)
+            story._restore(known)
+        except (IndexError, ValueError) as damage:
+            raise DamagedStory(str(damage)) from damage
+        if content_digest(story.data) != story.digest:
+            raise DamagedStory("it leads to another content")
+        return story
+
+    def _restore(self, packed: PackedStory) -> None:
+        blocks = [Block.of(spans) for spans in packed.vectors.spans]
+        vectors = [Vector([blocks[n] for n in numbers]) for numbers in packed.vectors.vectors]
+        self.texts, self.vector = Texts(packed.written), vectors[-1]
+        self.data = self.texts.content(self.vector)
+        self.entry_ids, self._digests = list(packed.entry_ids), list(packed.digests)
+        self.undos, self.formats = set(packed.undos), set(packed.formats)
+        self.origins = {event: list(origins) for event, origins in packed.origins}
+        self.is_exact = packed.is_exact
+        self._known, self._forgotten = dict(zip(packed.known, vectors, strict=True)), dict(packed.forgotten)
+        self._n_known_spans = sum(map(len, vectors)) + sum(self._forgotten.values())
+        self._lines, self._candidates = _Lines.unpack(packed.candidates)
 
     @property
     def digest(self) -> bytes:
@@ -469,12 +505,15 @@ def story_of(
     merged = _find_merged(steps, present, parents) if parents else {}
     own = set(own)
     told = [_to_told(step, undoes, tool_edits, own, merged) for step in steps]
-    found, n_told = (None, 0) if memory is None else memory.find("blame" if has_donors else "places", told)
-    if isinstance(found, Story):
+    question: Question = "blame" if has_donors else "places"
+    found, n_told = (None, 0) if memory is None else memory.find(question, told)
+    if memory is not None and found is not None:
         try:
-            return _tell(found.copy(), told, n_told, present, texts, merged, memory)
+            return _tell(Story.unpack(found), told, n_told, present, texts, merged, memory)
         except Forgotten:  # a content has returned that the file had long ago
             pass
+        except DamagedStory as damage:
+            memory.drop(question, damage)
     first = (texts.before(steps[0]) or b"") if steps else present
     return _tell(Story(first, has_donors=has_donors), told, 0, present, texts, merged, memory)
 
@@ -494,8 +533,7 @@ def _tell(
     for n, told in enumerate(steps[n_told:], n_told):
         step = told.step
         if memory is not None and is_known and 0 < n == len(steps) - BEHIND:
-            kept = story.copy()
-            memory.keep(question, steps[:n], kept, kept.n_bytes)
+            memory.keep(question, steps[:n], story.pack())
         if step.before is not None and step.before != story.digest:  # an unrecorded change came before
             before = texts.before(step)
             if before is None:
@@ -524,8 +562,7 @@ def _tell(
             parents=parents.get(step.step_id, ()),
         )
     if memory is not None and is_known and n_told < len(steps):
-        kept = story.copy()
-        memory.keep(question, steps, kept, kept.n_bytes)
+        memory.keep(question, steps, story.pack())
     if present != story.data:  # not recorded yet
         story.go_to(present, may_format=True)
     return story
@@ -534,8 +571,8 @@ def _tell(
 def _find_compared(step: FileStep, memory: FileMemory) -> Sequence[Splice] | None:
     """Return what a comparison of the contents finds, if a merge has done it."""
     for is_ours in (True, False):
-        sided = memory.find_sided(key_of_sided(step, is_ours=is_ours))
-        if isinstance(sided, SidedStep) and sided.is_compared:
+        sided = memory.find_sided(step, is_ours=is_ours)
+        if sided is not None and sided.is_compared:
             return sided.forward
     return None
 

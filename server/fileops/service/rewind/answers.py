@@ -28,7 +28,7 @@ from fileops.ports import RecordedChanges
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
-AnswerKind = Literal["places", "rewind of places", "rewind", "blame"]
+AnswerKind = Literal["places", "rewind of places", "rewind", "blame", "story of places", "story of blame", "splices"]
 
 
 def key_of(*asked: object) -> bytes | None:

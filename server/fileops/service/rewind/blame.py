@@ -26,7 +26,7 @@ from fileops.record import git
 from fileops.service.rewind.answers import KnownContents, find_answer, keep_answer, key_of
 from fileops.service.rewind.files import are_all_kept, find_carried, find_undone, steps_with_renames, tool_edits_of
 from fileops.service.rewind.lineage import Lineages, follows_all
-from fileops.service.rewind.memories import MIN_BLAMED_STEPS, Memories
+from fileops.service.rewind.memories import MIN_BLAMED_STEPS, Memories, store_memory
 
 MAX_MERGES = 64  # of one file, whose parents are read from git, the newest
 
@@ -83,8 +83,9 @@ def _owners_in(
     if owned is None:
         contents = KnownContents(StoredContents(store))
         is_remembered = memories is not None and len(steps) >= MIN_BLAMED_STEPS
-        memory = memories.of(path, len(steps)) if memories is not None and is_remembered else None
+        memory = memories.of(store, path, len(steps)) if memories is not None and is_remembered else None
         owned = _owners(entries, steps, snapshot.data, contents, parents, memory)
+        store_memory(store, path, memory, "blame", steps, (), entries)
         if contents.are_complete:
             oldest = min((entry.time for entry in entries), default=0.0)
             keep_answer(store, path, "blame", key, owned, oldest=oldest)

@@ -76,7 +76,7 @@ from fileops.service.rewind.files import (
 )
 from fileops.service.rewind.items import is_by
 from fileops.service.rewind.lineage import Lineages
-from fileops.service.rewind.memories import Memories
+from fileops.service.rewind.memories import Memories, store_memory
 
 MAX_FILES = 1000  # in one list
 MAX_PREPARED = 1000  # changes of one file that are computed before they are listed
@@ -170,7 +170,7 @@ class UnkeptPlaces(Struct, frozen=True):
         self._ask_git(chosen)
         for path, lineage in chosen.items():
             n_open = sum(map(_is_open, lineage))
-            memory = self.memories.of(path, n_open)
+            memory = self.memories.of(self.store, path, n_open)
             if n_open <= MAX_PREPARED + (0 if memory is None else memory.n_listed):
                 self._all_places_in(path, lineage, self._read(path))
                 yield
@@ -442,14 +442,16 @@ class UnkeptPlaces(Struct, frozen=True):
         present = snapshot.data if snapshot.exists else None
         if present is not None and (is_too_long(present) or text.is_binary(present, text.detect_format(present))):
             return [], [], True
-        memory = self.memories.of(snapshot.path, len(steps))
+        memory = self.memories.of(self.store, snapshot.path, len(steps))
         told, contents = make_history(snapshot.path, steps, history, set(chosen), memory), StoredContents(self.store)
         if are_all_kept(history) and snapshot.source == "disk":
             rewound = find_rewind(self.store, told, chosen, present, contents, kind="rewind of places")
         else:
             rewound = told.rewound(chosen, present, contents)
         of_file = steps, chosen, present, rewound.content, contents, told.undoes, told.tool_edits, memory
-        return own_places(*of_file), find_shared_places(*of_file) if rewound.left else [], not rewound.left
+        found = own_places(*of_file), find_shared_places(*of_file) if rewound.left else [], not rewound.left
+        store_memory(self.store, snapshot.path, memory, "places", steps, chosen, history)
+        return found
 
     def _find_undone_places(self, lineage: Sequence[Entry], snapshot: Snapshot) -> Iterator[UndonePlace]:
         """Yield what people undid in one file since the newest turn of the session that wrote it."""
