@@ -73,9 +73,15 @@ MAY_IMPORT: dict[str, set[str]] = {
         "model", "core.presentation", "rpc.errors", "wire", "api", "lsp", "service.companion.answers",
         "service.companion.report",
     },
-    "attach": {"model.sessions", "core.presentation.record_texts", "core.presentation.hook_texts"},
+    "attach": {
+        "model.sessions", "core.presentation.record_texts", "core.presentation.hook_texts",
+        "platform.page",  # `status` is fitted to the terminal
+    },
     "daemon": {"rpc", "attach", "concurrency.delivery"},
-    "terminal": {"attach", "core.presentation.phrases", "core.text", "platform.programs", "platform.regular_files"},
+    "terminal": {
+        "attach", "core.presentation.phrases", "core.text", "platform.page", "platform.programs",
+        "platform.regular_files",
+    },
     "arguments": set(),
     "demo": {"fileops"},
 }  # fmt: skip

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from clients.neovim.terminal import DARK, LIGHT, still_picture
-from fileops_client import FileOpsClient
+from fileops_client import DidChangeReviews, FileOpsClient
 from support.daemon_process import FILEOPS, Place, place_of_test
 from support.patience import PATIENCE_S
 
@@ -109,7 +109,8 @@ async def test_command_that_looks_says_since_when_there_is_a_record(shared: Plac
     """R-CLI-1."""
     await edited(folder)
     for command in (["log"], ["diff"], ["blame", "a.txt"], ["changes"]):
-        assert (await shown(shared, folder, *command, NO_COLOR="1")).startswith(f"{folder} has been recorded since ")
+        said = await shown(shared, folder, *command, columns=200, NO_COLOR="1")
+        assert said.startswith(f"{folder} has been recorded since ")
     for command in (["log", "--json"], ["keep", "a.txt"]):
         assert "has been recorded since" not in await shown(shared, folder, *command)
 
@@ -217,6 +218,36 @@ async def test_lines_are_broken_at_words_and_indented(shared: Place, folder: Pat
         words = " ".join(line.strip() for line in lines)
         assert "with a rather long name 宽宽宽 of a file.txt" in words
         assert command == "diff" or "please do what was asked for in the issue about the letters" in words
+
+
+@pytest.mark.parametrize("columns", [80, 200])
+async def test_every_command_fits_long_names_to_the_terminal(shared: Place, tmp_path: Path, columns: int) -> None:
+    """R-CLI-7: each row fits, and a path that fits no row is broken behind a slash."""
+    folder = tmp_path / "a-project" / "with-a-rather-long-name" / "and-a-folder"
+    deep = "packages/integration/source/components/notifications/generated/templates/for/people"
+    (folder / deep).mkdir(parents=True)
+    (folder / ".git").mkdir()
+    (folder / deep / "message.txt").write_text(OLD)
+    async with (
+        FileOpsClient.attach(
+            root=folder, role="editor", initialization_options={"ask": "protected"}, on_reviews=lambda _: None
+        ) as board,
+        FileOpsClient.attach(root=folder, host="the-agent-of-the-machine-in-the-basement") as agent,
+    ):
+        await agent.begin_turn(title="please do what was asked for in the issue about the letters")
+        await agent.read(folder / deep / "message.txt")
+        assert (await agent.edit(folder / deep / "message.txt", "two", "2")).ok
+        with board.events(DidChangeReviews.METHOD) as changes:
+            asked = asyncio.create_task(agent.write(folder / deep / ".env", "A=1\n"))
+            (review,) = (await changes.next(timeout_s=PATIENCE_S)).opened
+        for command in (
+            ["status"], ["review", "--list"], ["changes"], ["changes", "--diff"], ["log"], ["log", "--all"],
+            ["log", "--turns"], ["diff"], ["undo", "--all", "--dry-run"], ["review", "reject", review.review_id],
+        ):  # fmt: skip
+            said = await shown(shared, folder, *command, columns=columns, NO_COLOR="1", PAGER="cat")
+            assert max(len(line) for line in said.splitlines()) <= columns, said
+            assert command == ["log", "--turns"] or deep in "".join(line.strip() for line in said.splitlines()), said
+        await asked
 
 
 async def test_changed_words_are_marked_and_long_lines_shortened_to_them(shared: Place, folder: Path) -> None:

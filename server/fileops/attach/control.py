@@ -14,6 +14,7 @@ from typing import Any
 from fileops.attach.address import Address, AttachRefused, find_address
 from fileops.attach.handshake import MAX_ANSWER_BYTES, DaemonAnswer, control_line
 from fileops.attach.starter import ATTACH_S, NotAttached, ask, attach, connect, is_served, listening_pid
+from fileops.platform.page import print_text, say
 
 _WHY_PRIVATE = {  # by the reason of a refusal
     "attach": "its version and the daemon's do not fit",
@@ -56,7 +57,10 @@ def status(socket_path: str | None, *, as_json: bool) -> int:
         else:
             described = {"running": True, "socket": address.socket, "error": answer.message, **_record(address)}
             text = answer.message
-    sys.stdout.write((json.dumps(described, indent=2) if as_json else text) + "\n")
+    if as_json:
+        sys.stdout.write(json.dumps(described, indent=2) + "\n")
+    else:
+        print_text(text)
     return 0 if "connections" in described else FAILED
 
 
@@ -87,7 +91,7 @@ def stop(socket_path: str | None, *, now: bool) -> int:
         return _report_failure(answer.message)
     if n_connections := answer.fields.get("n_connections"):
         left = "client has" if n_connections == 1 else f"{n_connections} clients have"
-        sys.stdout.write(f"The shared daemon ends when its {left} left.\n")
+        print_text(f"The shared daemon ends when its {left} left.")
     return 0
 
 
@@ -130,7 +134,7 @@ def _address(socket_path: str | None) -> Address | None:
 
 
 def _report_failure(sentence: str) -> int:
-    sys.stderr.write(f"fileops-server: {sentence}\n")
+    say(f"fileops-server: {sentence}")
     return FAILED
 
 

@@ -15,9 +15,9 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from fileops.core.presentation.phrases import format_count
+from fileops.platform.page import cells
 from fileops.terminal.connection import UNREACHABLE, reason_of
 from fileops.terminal.lines import DiffLine, cell_heading, number_lines, relative, shorten_folder, visible
-from fileops.terminal.page import cells
 from fileops.terminal.record_lines import reverse_cells, reverse_diff, rewind_lines, unshown_lines, when
 from fileops.terminal.renames import to_shown_files
 from fileops.terminal.unkept_board import BoardTurn, UnkeptBoard, UnkeptRow, count_changes, find_change, name_cells

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 
 from fileops.attach.address import find_address
 from fileops.attach.starter import is_served
+from fileops.platform.page import COLUMN, Line, json_text, plain, print_lines, print_text, say
 from fileops.terminal.board import files_of
 from fileops.terminal.connection import (
     DECIDE_S,
@@ -25,7 +26,6 @@ from fileops.terminal.connection import (
 )
 from fileops.terminal.decisions import why_left
 from fileops.terminal.lines import place, seconds, size, visible
-from fileops.terminal.page import json_text
 from fileops.terminal.record_arguments import Misused
 from fileops_client.errors import ResponseError
 from fileops_client.values import Review
@@ -87,20 +87,18 @@ def _print_list(options: argparse.Namespace, folder: str) -> int:
     with CommandClient(options.socket, folder) as client:
         reviews = finish(client.reviews(include_texts=False))
     if options.json:
-        text = json_text({"reviews": reviews})
+        sys.stdout.write(json_text({"reviews": reviews}) + "\n")
     else:
-        text = "\n".join(_line(review, folder) for review in reviews) or "Nothing waits."
-    sys.stdout.write(text + "\n")
+        print_lines([_line(review, folder) for review in reviews] or [plain("Nothing waits.")])
     return DONE
 
 
-def _line(review: Review, folder: str) -> str:
+def _line(review: Review, folder: str) -> Line:
     now = time.time()
     flag = "  protected" if any(file.is_protected for file in files_of(review)) else ""
-    return (
-        f"{review.review_id}  {visible(review.session.label)}  {place(review, folder)}  {size(review)}{flag}  "
-        f"waits {seconds(now - review.asked_at)}, {seconds(review.expires_at - now)} left"
-    )
+    waits = f"waits {seconds(now - review.asked_at)}, {seconds(review.expires_at - now)} left"
+    columns = [visible(review.session.label), place(review, folder), f"{size(review)}{flag}  {waits}"]
+    return [(review.review_id, "plain"), *(part for text in columns for part in (COLUMN, (text, "plain")))]
 
 
 # --- decisions ----------------------------------------------------------------------------------------------------
@@ -144,7 +142,7 @@ async def _send_decision(client: CommandClient, options: argparse.Namespace, fol
             outcome, status = f"accepted, but not written: {visible(error.message)}", FAILED
         else:
             outcome = "accepted" if accepts else "rejected"
-        sys.stdout.write(f"{review_id}{where}  {outcome}\n")
+        print_text(f"{review_id}{where}  {outcome}", may_page=False)
     return status
 
 
@@ -166,5 +164,5 @@ def _no_daemon() -> int:
 
 
 def _fail(sentence: str, status: int, command: str = "review") -> int:
-    sys.stderr.write(f"fileops-server {command}: {sentence}\n")
+    say(f"fileops-server {command}: {sentence}")
     return status

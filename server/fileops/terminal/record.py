@@ -16,6 +16,7 @@ from typing import Any, Literal, TypedDict, cast
 import msgspec
 
 from fileops.core.presentation.phrases import format_count
+from fileops.platform.page import Line, fits_screen, fold_at, json_text, plain, print_lines, say, width_for_person
 from fileops.platform.regular_files import NotReadable, read_regular
 from fileops.terminal.connection import (
     DONE,
@@ -30,7 +31,6 @@ from fileops.terminal.connection import (
 from fileops.terminal.head_moves import moves_of
 from fileops.terminal.lines import visible
 from fileops.terminal.log_groups import Group, groups_of, is_undo
-from fileops.terminal.page import Line, fits_screen, fold_at, json_text, plain, print_lines, width_for_person
 from fileops.terminal.record_arguments import (
     LAST,
     MAX_ENTRIES,
@@ -185,13 +185,11 @@ def _say_since(options: argparse.Namespace, status: RecordedFolder, began: float
         return
     if status.state == "off":
         why = _WHY_OFF.get(status.reason or "", "see the daemon's log")
-        sys.stderr.write(
-            f"{visible(status.root)} is not recorded at present: {why}. Changes made now will not be known.\n"
-        )
+        say(f"{visible(status.root)} is not recorded at present: {why}. Changes made now will not be known.")
     elif status.since is None or status.since >= began:
-        sys.stderr.write(f"The recording of {visible(status.root)} begins now: earlier changes are not known.\n")
+        say(f"The recording of {visible(status.root)} begins now: earlier changes are not known.")
     elif sys.stderr.isatty() and options.command in {"log", "diff", "blame", "changes"}:
-        sys.stderr.write(f"{visible(status.root)} has been recorded since {when(status.since)}.\n")
+        say(f"{visible(status.root)} has been recorded since {when(status.since)}.")
 
 
 def _set_root(client: CommandClient, options: argparse.Namespace, folder: str) -> RecordedFolder:
@@ -382,15 +380,13 @@ async def _diff(client: CommandClient, options: argparse.Namespace) -> int:
         paths = None if path is None else [path]
         preview = await client.rewind(**target, paths=paths, dry_run=True, approved=True, timeout_s=REWIND_S)
     if options.id is None and sys.stderr.isatty() and not options.json:
-        sys.stderr.write(
-            "This includes what you have kept or committed. `changes --diff` shows only what you have not.\n"
-        )
+        say("This includes what you have kept or committed. `changes --diff` shows only what you have not.")
     status = _print_diff(options, preview, _none(options, "No differences."), is_cut=options.is_cut)
     if not options.is_cut:
         return status
-    sys.stderr.write(
+    say(
         f"fileops-server diff: These are the newest {MAX_ENTRIES} changes, and there are more. "
-        "`diff` with a path shows others.\n"
+        "`diff` with a path shows others."
     )
     return status or LEFT
 
@@ -822,7 +818,7 @@ def _as_sent(value: Any) -> Any:
 
 
 def _fail(options: argparse.Namespace, sentence: str, status: int) -> int:
-    sys.stderr.write(f"fileops-server {options.command}: {sentence}\n")
+    say(f"fileops-server {options.command}: {sentence}")
     return status
 
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from fileops.core.presentation.phrases import format_count, lines_named
+from fileops.platform.page import COLUMN, Line, cells, plain
 from fileops.terminal.lines import cell_heading, visible
 from fileops.terminal.log_groups import Group, GroupedFile, group_files
-from fileops.terminal.page import COLUMN, Line, cells, plain
 from fileops.terminal.renames import to_shown_files
 from fileops.terminal.unkept_board import UnkeptRow, list_turns, list_unkept_rows, name_cells
 from fileops.terminal.words import LinePart, divide_by_words, shorten

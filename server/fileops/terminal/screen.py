@@ -23,6 +23,7 @@ from textual.binding import BindingType
 from textual.widgets import Static
 
 from fileops.core.presentation.phrases import format_count
+from fileops.platform.page import command_of
 from fileops.terminal.board import Board, BoardRow, files_of
 from fileops.terminal.changes_screen import ChangesScreen
 from fileops.terminal.connection import FAILED, HOST, UNREACHABLE
@@ -38,7 +39,6 @@ from fileops.terminal.lines import (
     size,
     visible,
 )
-from fileops.terminal.page import command_of
 from fileops.terminal.widgets import DiffLines, Page, Question, TextLines
 from fileops_client import (
     DecidedFile,

@@ -1,6 +1,5 @@
 """`mcp config HOST --check`: which mode is configured here, and which sessions of the host are guarded now."""
 
-import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
@@ -9,6 +8,7 @@ from fileops.mcp.config import jsonc, places, settings_file, summary, toml
 from fileops.mcp.config.changes import changes_to
 from fileops.mcp.config.documents import Document, IgnoredFile, JsonDocument, Mode, Script
 from fileops.mcp.config.settings_file import UnusableFile
+from fileops.platform.page import print_text
 
 CONFIGURED, NOT_CONFIGURED = 0, 1  # exit statuses
 # The beginnings of the names that a host's sessions have.
@@ -33,8 +33,7 @@ def print_state(documents: Mapping[Mode, Sequence[Document]], host: str, folder:
         state = f"{name} is not configured completely here; this says what is missing: {how}"
         for path in _of_other_versions([each for wanted in documents.values() for each in wanted], folder):
             state += f"\n{path} is of another version of fileops-server, and may lack what this one does."
-    sys.stdout.write(f"{state}\n")
-    sys.stdout.write("\n".join(_sessions(host)) + "\n")
+    print_text("\n".join([state, *_sessions(host)]))
     return CONFIGURED if modes else NOT_CONFIGURED
 
 

@@ -41,6 +41,7 @@ from fileops.mcp.config.documents import (
 )
 from fileops.mcp.config.settings_file import SettingsFile, UnusableFile
 from fileops.mcp.config.text_splices import TextSplice, reverse_in, splices_between
+from fileops.platform.page import print_text, say
 from fileops.wire.language_servers import file_of_the_user
 
 
@@ -77,7 +78,7 @@ def main(options: argparse.Namespace) -> int:
     """Return the exit status."""
     if options.project and options.host not in FOR_TEAMS:
         hosts = f"{', '.join(FOR_TEAMS[:-1])} and {FOR_TEAMS[-1]}"
-        sys.stderr.write(f"fileops-server mcp config: --project is for {hosts}: {options.host} has no such settings.\n")
+        say(f"fileops-server mcp config: --project is for {hosts}: {options.host} has no such settings.")
         return 2
     folder = os.path.abspath(options.directory)
     if options.read_only_sandbox:
@@ -100,7 +101,7 @@ def main(options: argparse.Namespace) -> int:
     if not options.write and not options.remove:
         sys.stdout.write("\n".join(document.printed for document in documents))
         if sys.stdout.isatty():
-            sys.stderr.write(f"\nTo merge this into the files that are named above: {_again(options)} --write\n")
+            say(f"\nTo merge this into the files that are named above: {_again(options)} --write")
         return 0
     try:
         plans = _write(documents, others, options, folder)
@@ -108,11 +109,11 @@ def main(options: argparse.Namespace) -> int:
             return 1
         status = _offer_language_servers(options, folder) if options.write else 0
     except UnusableFile as error:
-        sys.stderr.write(f"fileops-server mcp config: {error} Nothing was changed in it.\n")
+        say(f"fileops-server mcp config: {error} Nothing was changed in it.")
         return 1
     if plans:
         next_step = summary.after_removal(options.host) if options.remove else summary.next_step(options.host)
-        sys.stdout.write(f"Next: {next_step}\n")
+        print_text(f"Next: {next_step}", may_page=False)
     return status
 
 
@@ -140,7 +141,7 @@ def _write(
         if plan is None:
             if not options.remove:
                 _note_that_nothing_is_ours(document, path)
-            sys.stdout.write(f"{path}: {'nothing to remove' if options.remove else 'already configured'}\n")
+            print_text(f"{path}: {'nothing to remove' if options.remove else 'already configured'}", may_page=False)
         else:
             plans.append(plan)
     if not plans:
@@ -150,7 +151,7 @@ def _write(
         return None
     for plan in plans:
         _carry_out(plan)
-        sys.stdout.write(f"{plan.file.path}: {'removed' if plan.text is None else 'written'}\n")
+        print_text(f"{plan.file.path}: {'removed' if plan.text is None else 'written'}", may_page=False)
     for created in sorted({created for plan in plans for created in plan.folders}, key=len, reverse=True):
         with contextlib.suppress(OSError):  # it is in use, or gone
             os.rmdir(created)
@@ -167,7 +168,12 @@ def _show(plans: Sequence[ConfigPlan], about: str, options: argparse.Namespace) 
     n_rows = sum(1 + len(line) // size.columns for line in (diff + about).splitlines())
     is_person = not options.yes and sys.stdin.isatty() and sys.stdout.isatty()
     is_counted = is_person and n_rows >= size.lines
-    sys.stdout.write((counts if is_counted else diff) + about)
+    if is_counted:
+        print_text(counts.removesuffix("\n"), may_page=False)
+    else:
+        sys.stdout.write(diff)
+    if about:
+        print_text(about.removesuffix("\n"), may_page=False)
     sys.stdout.flush()
     return options.yes or _has_consent(diff=diff if is_counted else "")
 
@@ -222,22 +228,25 @@ def _offer_language_servers(options: argparse.Namespace, folder: str) -> int:
     names = f"{', '.join(others)} and {last}" if others else last
     is_asked = sys.stdin.isatty() and not options.yes
     if not options.language_servers and not is_asked:
-        sys.stdout.write(f"{names} can tell the agent what an edit broke: add --language-servers to use them.\n")
+        print_text(
+            f"{names} can tell the agent what an edit broke: add --language-servers to use them.", may_page=False
+        )
         return 0
     plan = ConfigPlan(settings_file.read(path), language_servers.to_text(found))
-    sys.stdout.write(f"{plan.diff}{names} can tell the agent what an edit broke. They may run code of the project.\n")
+    sys.stdout.write(plan.diff)
+    print_text(f"{names} can tell the agent what an edit broke. They may run code of the project.", may_page=False)
     sys.stdout.flush()
     if not options.yes and not _has_consent("Use them?"):
         return 1 if options.language_servers else 0
     settings_file.replace(plan.file, plan.text or "")
-    sys.stdout.write(f"{path}: written\n")
+    print_text(f"{path}: written", may_page=False)
     return 0
 
 
 def _has_consent(question: str = "Write these changes?", diff: str = "") -> bool:
     """Ask the person at the terminal. Args: diff: what they have not seen yet, and may ask for."""
     if not sys.stdin.isatty():
-        sys.stderr.write("fileops-server mcp config: stdin is not a terminal. Add --yes to write these changes.\n")
+        say("fileops-server mcp config: stdin is not a terminal. Add --yes to write these changes.")
         return False
     while True:
         sys.stdout.write(f"{question} {'[y/N, d: show the differences]' if diff else '[y/N]'} ")

@@ -1,4 +1,4 @@
-"""Output for people: fitted to the terminal, in colour if it shows it, and in a pager if longer than the screen.
+"""Output of all commands for people: fitted to the terminal, in colour if it has any, in a pager if it is long.
 
 What is not a terminal gets each line as it is, without colours.
 """
@@ -60,6 +60,19 @@ def print_lines(lines: Iterable[Line], *, may_page: bool = True) -> None:
     text = "".join(f"{_text(line, is_coloured=is_coloured)}\n" for line in fitted)
     if not may_page or n_rows < shutil.get_terminal_size().lines or not _page(text):
         sys.stdout.write(text)
+
+
+def print_text(text: str, *, may_page: bool = True) -> None:
+    """Print lines without styles."""
+    print_lines((plain(line) for line in text.split("\n")), may_page=may_page)
+
+
+def say(text: str) -> None:
+    """Print sentences to stderr, fitted to the terminal if that is one."""
+    lines = [plain(line) for line in text.split("\n")]
+    if sys.stderr.isatty():
+        lines = fit_lines(lines, shutil.get_terminal_size().columns)[0]
+    sys.stderr.write("".join(f"{_text(line, is_coloured=False)}\n" for line in lines))
 
 
 def fits_screen(lines: Iterable[Line], n_further: int) -> bool:
@@ -140,7 +153,7 @@ def _align_block(block: Sequence[Sequence[Line]], width: int) -> Iterator[Line]:
 
 
 def _break(line: Line, width: int) -> Iterator[Line]:
-    """Break a line at blanks. What continues it is indented."""
+    """Break a line at blanks, and a path that fits no line behind a slash. What continues it is indented."""
     is_code = bool(line) and (line[0][1] in _CODE or line[-1][1] == "code")
     if is_code or _cells_of(line) <= width:
         yield line
@@ -150,7 +163,7 @@ def _break(line: Line, width: int) -> Iterator[Line]:
     row: Line = []
     at = 0
     for text, style in line:
-        for word in re.findall(r" *[^ ]+| +", text):
+        for word in _parts(text, width - indent):
             size = cells(word)
             is_begun = bool("".join(part for part, _ in row).strip())
             if at + size > width and is_begun:
@@ -162,6 +175,15 @@ def _break(line: Line, width: int) -> Iterator[Line]:
             at += size
     if "".join(part for part, _ in row).strip():
         yield _without_end(row)
+
+
+def _parts(text: str, width: int) -> Iterator[str]:
+    """The words of a text with the blanks before them. Of one that takes more columns than this, its parts."""
+    for word in re.findall(r" *[^ ]+| +", text):
+        if cells(word.lstrip(" ")) > width:
+            yield from re.findall(r"[^/]*/|[^/]+", word)
+        else:
+            yield word
 
 
 def _without_end(row: Line) -> Line:
