@@ -3,8 +3,9 @@
 A record is written with many changes of an agent that nobody has kept: each entry changes another line of its file. A
 person has changed every tenth line beside them. Prints the processor time of the log, of what a daemon computes once
 the files are left alone (up to 1,000 changes of a file), of the list after that (--not-ahead: without it), of it once
-again, by this process and by one that knows the record only, of blame, of the same blame again, of previews of an undo
-of all of it and of the newest change of each file, and of a keep. --one-place: all changes are made in one place of
+again, by this process and by one that knows the record only, of blame, of the same blame again, of both after one more
+change of each file, by this process and by one that was just started, of previews of an undo of all of it and of the
+newest change of each file, and of a keep. --one-place: all changes are made in one place of
 their file, one over the other.
 
 To compare with an earlier version, copy this file into its checkout and run it there.
@@ -62,6 +63,11 @@ async def _measure(arguments: argparse.Namespace) -> None:
     for path in paths:
         recording.write(path, (recording.bench.on_disk(path) or b"") + b"one more\n", AGENT)
     _say("list after one more change of each", lambda: UnkeptPlaces(store, fs, memories=memories).find())
+    _say("blame of one file after that", lambda: blame(store, fs, paths[0], memories=memories))
+    for path in paths:
+        recording.write(path, (recording.bench.on_disk(path) or b"") + b"one more again\n", AGENT)
+    memories = Memories()
+    _say("list after a restart and another one", lambda: UnkeptPlaces(store, fs, memories=memories).find())
     _say("blame of one file after that", lambda: blame(store, fs, paths[0], memories=memories))
     newest = [entry.entry_id for path in paths if (entry := store.newest(path)) is not None]
     for what, target in (

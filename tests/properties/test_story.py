@@ -8,7 +8,9 @@ import msgspec
 import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
+from fileops.core.merge.rewind import rewind_file
 from fileops.core.merge.texts import StepTexts
 from fileops.core.story import memory as memory_module
 from fileops.core.story import spans as spans_module
@@ -511,6 +513,12 @@ def test_story_that_is_told_further_is_the_one_that_is_told_anew(seed: int) -> N
                     anew.formats,
                 )
                 shelf.parts.update(memory.take_grown("places" if own else "blame", steps, own))
+            rewinds = [
+                rewind_file(steps, chosen, present, contents.get, undoes=undoes, memory=remembered)
+                for remembered in (None, memory, memory)
+            ]
+            for rewind in rewinds:
+                assert replace(rewind, conflict=None) == replace(rewinds[0], conflict=None)
             if draw.random() < 0.5:
                 memory = FileMemory(stored=shelf)
                 if draw.random() < 0.3:

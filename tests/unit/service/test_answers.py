@@ -332,6 +332,23 @@ def test_memory_of_another_version_or_a_damaged_one_is_dropped(
     assert ("computed anew" in caplog.text) == is_logged
 
 
+def test_damaged_story_is_told_anew(recording: Recording, caplog: pytest.LogCaptureFixture) -> None:
+    _make_long_history(recording)
+    before = _list(recording), _blame(recording, Memories())
+    damaged: list[tuple[object, ...]] = []
+    for path, kind, key, oldest, packed in _take_answers(recording):
+        assert isinstance(packed, bytes)
+        if kind != "splices":
+            told = msgspec.msgpack.decode(zlib.decompress(packed), type=bytes)
+            n_steps, digest, story = msgspec.msgpack.decode(told, type=tuple[int, bytes, bytes])
+            told = msgspec.msgpack.encode((n_steps, digest, story[:-1]))
+            damaged.append((path, kind, key, oldest, zlib.compress(msgspec.msgpack.encode(told))))
+    _put_answers(recording, damaged)
+    with caplog.at_level(logging.WARNING):
+        assert (_list(recording), _blame(recording, Memories())) == before
+    assert caplog.text.count("computed anew") == len(damaged) == 2
+
+
 def test_memory_goes_when_the_text_is_forgotten(recording: Recording) -> None:
     """What the daemon still remembers is not stored again."""
     _make_long_history(recording)
