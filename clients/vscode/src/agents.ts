@@ -8,7 +8,7 @@ import type { UnkeptList } from './changes/list';
 import { counted } from './changes/targets';
 import { connectHost } from './daemon/connect';
 import type { Daemon } from './daemon/daemon';
-import type { ApprovalMode, Session } from './protocol';
+import type { ApprovalMode, RecordEntry, Session } from './protocol';
 import { clock, inOneLine, ownName } from './ui/labels';
 
 const MODES: Record<ApprovalMode, { label: string; detail: string }> = {
@@ -63,6 +63,12 @@ export class Agents implements vscode.Disposable {
   nameOf(sessionId: string): string {
     if (this.isOwn(sessionId) || this.daemon.sharing.kind === 'private') return ownName(sessionId);
     return inOneLine(this.#labels.get(sessionId) ?? hostOf(sessionId));
+  }
+
+  authorOf(by: RecordEntry['by']): string {
+    if (by.kind === 'person') return 'You';
+    if (by.kind === 'session' && this.isOwn(by.session_id)) return this.nameOf(by.session_id);
+    return inOneLine('label' in by && by.label ? by.label : 'unsure');
   }
 
   async #load(): Promise<void> {

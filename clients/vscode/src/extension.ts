@@ -5,6 +5,7 @@ import type { FileopsApi } from './api';
 import { apiOf } from './apiImpl';
 import { AskSwitch } from './ask';
 import { UnkeptActions } from './changes/actions';
+import { Authors } from './changes/authors';
 import { Before } from './changes/before';
 import { Cells } from './changes/cells';
 import { keepingPlaces } from './changes/cursor';
@@ -92,7 +93,7 @@ export function activate(context: vscode.ExtensionContext): FileopsApi {
   let isLeaving = false;
   context.subscriptions.push(
     log, panes, reviews, daemon, problems, list, before, cells, here, actions, diffs, agents, changes, turns, ask, walkthrough, status,
-    new WaitingLine(reviews), new Commands({ list, here, actions, diffs, turns, reviews, agents, history, ask, status, log }),
+    new Authors(daemon, agents, here, log), new WaitingLine(reviews), new Commands({ list, here, actions, diffs, turns, reviews, agents, history, ask, status, log }),
     daemon.on('fileops/didChangeReviews')(params => reviews.update(params)),
     daemon.onDidSend(call => own.began(call)),
     daemon.onDidAnswer(({ call: { method, params }, error }) => {

@@ -8,7 +8,7 @@ import type { Daemon } from './daemon/daemon';
 import type { EntryResult, RecordEntry } from './protocol';
 import { fragments, fragmentsOfCells, parseUnified } from './review/hunks';
 import { columnBeside, type DiffPanes, VIEW_SCHEME } from './ui/diff';
-import { AS_TEXT, clock, inOneLine } from './ui/labels';
+import { AS_TEXT, clock } from './ui/labels';
 
 const SHOWN_ENTRIES = 200; // a person reads no longer list
 const NAMED_FILES = 8; // of a set; one line has no room for more
@@ -52,17 +52,11 @@ export class History {
     const note = undone_by !== null ? 'undone' : rewind_id !== null || undoes.length > 0 ? 'an undo' : '';
     const isRenamedOnly = edited !== undefined && added + removed === 0;
     const size = content !== 'kept' ? content.replaceAll('_', ' ') : isRenamedOnly ? '' : `+${added} −${removed}`;
-    const facts = [size, what, this.#authorOf(entry), clock(time), note];
+    const facts = [size, what, this.agents.authorOf(entry.by), clock(time), note];
     return {
       label: path.basename(filePath), description: facts.filter(fact => fact !== '').join(' · '),
       buttons: undoable && undone_by === null ? [UNDO] : [], entry,
     };
-  }
-
-  #authorOf({ by }: RecordEntry): string {
-    if (by.kind === 'person') return 'You';
-    if (by.kind === 'session' && this.agents.isOwn(by.session_id)) return this.agents.nameOf(by.session_id);
-    return inOneLine('label' in by && by.label ? by.label : 'unsure');
   }
 
   /** Of agents, their commands, and the person's undos, newest first. */
@@ -83,7 +77,7 @@ export class History {
     if (diff === '') return void vscode.window.showInformationMessage('Fileops: the text of this change is not recorded.');
     const pane = this.panes.create({
       scheme: VIEW_SCHEME, ...(cells ? { filePath: `${filePath}${AS_TEXT}`, ...fragmentsOfCells(cells) } : { filePath, ...sidesOf(result) }),
-      title: `${name}: ${this.#authorOf(entry)}, ${clock(time)}`,
+      title: `${name}: ${this.agents.authorOf(entry.by)}, ${clock(time)}`,
     });
     await this.panes.show(pane, { viewColumn: columnBeside() });
   }

@@ -268,6 +268,20 @@ export function changesSuite(): void {
       assert.deepEqual(titles.filter(title => /agent|Keep|Undo/.test(title)), ['Keep', 'Undo', 'Undo with a Reason…']);
     });
 
+    it('has its author in a hover also once it is kept', async () => {
+      const { path, editor } = await changed();
+      const { label } = insides.before.at(vscode.Uri.file(path))[0]!.change;
+      await run('keepFile');
+      await until(() => marks(path).length === 0, 'it is kept');
+      const said = async (line: number) => (await vscode.commands.executeCommand<vscode.Hover[]>('vscode.executeHoverProvider', vscode.Uri.file(path), new vscode.Position(line, 0)))
+        .flatMap(({ contents }) => contents).map(content => (typeof content === 'string' ? content : content.value).replaceAll('&nbsp;', ' ').replaceAll('\\', ''));
+      assert.match((await said(2)).join('\n'), new RegExp(`^${label}, \\d\\d:\\d\\d$`));
+      assert.deepEqual(await said(3), [], 'nobody has changed this line');
+      await typeInto(editor, edit => edit.insert(new vscode.Position(0, 0), 'typed\n'));
+      assert.match((await said(3)).join('\n'), new RegExp(`^${label}, `), 'of the unsaved text');
+      assert.deepEqual(await said(0), [], 'one’s own line');
+    });
+
     it('leaves out what a person accepted in a review', async () => {
       const path = file(LINES);
       await open(path);

@@ -71,6 +71,10 @@ export class ChangesHere implements vscode.Disposable, vscode.HoverProvider, vsc
     return marks.length > 0 ? `${marks.length} here` : undefined;
   }
 
+  isMarked(uri: vscode.Uri, line: number): boolean {
+    return this.#at(uri, line).length > 0;
+  }
+
   #tellSummary(): void {
     const { summary } = this;
     if (summary === this.#told) return;

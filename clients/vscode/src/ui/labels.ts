@@ -22,6 +22,12 @@ export function clock(timestamp: number): string {
   return new Date(timestamp * 1000).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
 }
 
+/** A time of the daemon that may be long ago: "14:02", of another day with its date. */
+export function moment(timestamp: number): string {
+  const day = new Date(timestamp * 1000).toLocaleDateString();
+  return day === new Date().toLocaleDateString() ? clock(timestamp) : `${day} ${clock(timestamp)}`;
+}
+
 /** How long an agent still waits; empty if it does not say. */
 export function timeLeft(seconds: number): string {
   if (!Number.isFinite(seconds)) return '';
