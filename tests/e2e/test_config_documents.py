@@ -199,9 +199,9 @@ def test_config_of_host_has_hooks_for_notices_turns_and_commands(host: str, file
     run = [hook_of(host)]
     matcher = "^Bash$" if host == "codex" else "^(Bash|NotebookEdit)$"
     shell, always = [{"matcher": matcher, "hooks": run}], [{"hooks": run}]
-    failures = {} if host == "codex" else {"PostToolUseFailure": shell, "SessionEnd": always}
     ours = "plugin_fileops_fileops" if host == "claude-plugin" else "fileops"
     changes = [] if host == "codex" else [{"matcher": f"^mcp__{ours}__(?!Read$)", "hooks": run}]
+    failures = {} if host == "codex" else {"PostToolUseFailure": [*shell, *changes], "SessionEnd": always}
     assert hooks.pop("PreToolUse")[1:] == shell
     assert hooks == {
         "PostToolUse": [*shell, *changes],

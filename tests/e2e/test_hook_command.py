@@ -105,6 +105,33 @@ def test_hook_shows_the_person_what_our_tools_changed(
 
 
 @pytest.mark.parametrize(
+    ("host", "tool", "error", "message"),
+    [
+        (
+            "claude",
+            "mcp__fileops__Edit",
+            "<tool_use_error>Rejected: no. Nothing was written.</tool_use_error>",
+            "a.js: Rejected: no. Nothing was written.",
+        ),
+        ("claude", "mcp__fileops__Edit", "Not found.\n1\ta", "a.js: Not found."),
+        ("claude-plugin", "mcp__plugin_fileops_fileops__Edit", "x" * 400, f"a.js: {'x' * 300}…"),
+        ("claude", "mcp__other__Edit", "Rejected.", None),
+        ("claude", "mcp__fileops__Edit", "", None),
+        ("codex", "mcp__fileops__Edit", "Rejected.", None),  # it shows the answer itself
+    ],
+)
+def test_hook_shows_the_person_why_a_call_of_our_tools_failed(
+    host: str, tool: str, error: str, message: str | None
+) -> None:
+    failed = {"hook_event_name": "PostToolUseFailure", "tool_name": tool, "error": error, "cwd": "/p"}
+    done = run(host, json.dumps(failed | {"tool_input": {"file_path": "/p/a.js"}}))
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert (json.loads(done.stdout) if done.stdout else None) == (message and {"systemMessage": message})
+    interrupted = run(host, json.dumps(failed | {"is_interrupt": True}))
+    assert interrupted.stdout == b""
+
+
+@pytest.mark.parametrize(
     ("host", "before", "tool", "reason"),
     [
         ("gemini", "BeforeTool", "replace", "Use mcp_fileops_Edit."),

@@ -160,15 +160,22 @@ def answer_to(host: str, event: dict[str, Any], *, has_our_notebooks: bool = Fal
 
 
 def describe_change(host: str, event: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the message that shows the person what one of our tools changed; None if it changed nothing.
+    """Return the message that shows the person what one of our tools changed, or why it failed; None if neither.
 
     The tool's answer has it, if that is full; the host shows the person the answer only on request. A lean answer names
     the lines, and the call has their text.
     """
     tool = event.get("tool_name")
-    if host not in SHOWS_CHANGES or _name_of(event) != "PostToolUse" or not isinstance(tool, str):
+    if host not in SHOWS_CHANGES or not isinstance(tool, str) or not tool.startswith(PREFIX[host]):
         return None
-    answer = event.get("tool_response") if tool.startswith(PREFIX[host]) else None
+    if _name_of(event) == "PostToolUseFailure" and not event.get("is_interrupt"):
+        from fileops.attach import hook_change
+
+        why = hook_change.failure_of(event.get("tool_input"), event.get("error"), event.get("cwd"))
+        return None if why is None else {"systemMessage": why}
+    if _name_of(event) != "PostToolUse":
+        return None
+    answer = event.get("tool_response")
     items = cast("list[object]", answer) if isinstance(answer, list) else []
     for item in items[1:]:  # the first is the output for the model
         text = item.get("text") if _is_object(item) else None

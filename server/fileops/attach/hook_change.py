@@ -1,4 +1,4 @@
-"""What one of our tools changed, for the person, from the call and its lean answer: a hook of the host shows it.
+"""What one of our tools changed, or why it failed, for the person, from the call and its lean answer: a hook shows it.
 
 The model is not sent these lines again, since it has just written them. The answer names the lines of the file.
 """
@@ -9,6 +9,7 @@ from difflib import SequenceMatcher
 from typing import Any, cast
 
 MAX_SHOWN_LINES = 10  # as in mcp/results.py, including the line that counts the rest
+MAX_REASON_CHARS = 300  # a host shows a hook's message whole
 _PLACE = r"\d+(?:-\d+)?\b"
 _DONE = re.compile(
     r"(?:The file has been updated(?: at \d+ places)?|Applied \d+ edits?): "
@@ -37,10 +38,25 @@ def message_of(arguments: object, answer: str, cwd: object) -> str | None:
         lines = _list_changed_lines(old, new)
         shown += ([f"@@ line {places[index]}"] if index < len(places) else []) + lines
     n_added, n_removed = (sum(line.startswith(sign) for line in shown) for sign in "+-")
-    name = os.path.relpath(path, cwd) if isinstance(cwd, str) and path.startswith(f"{cwd}/") else path
+    name = _name_of(path, cwd)
     if len(shown) > MAX_SHOWN_LINES:
         shown = [*shown[: MAX_SHOWN_LINES - 1], f"… {len(shown) - MAX_SHOWN_LINES + 1} more"]
     return "\n".join((f"{name} +{n_added} −{n_removed}", *shown))
+
+
+def failure_of(arguments: object, error: object, cwd: object) -> str | None:
+    """Return why a call failed, in one line after the file, such as the reason of a rejection. Args: as above."""
+    text = error.removeprefix("<tool_use_error>").removesuffix("</tool_use_error>") if isinstance(error, str) else ""
+    said = text.strip().partition("\n")[0]
+    if not said:
+        return None
+    path = cast("dict[str, Any]", arguments).get("file_path") if isinstance(arguments, dict) else None
+    said = said if len(said) <= MAX_REASON_CHARS else f"{said[:MAX_REASON_CHARS]}…"
+    return f"{_name_of(path, cwd)}: {said}" if isinstance(path, str) else said
+
+
+def _name_of(path: str, cwd: object) -> str:
+    return os.path.relpath(path, cwd) if isinstance(cwd, str) and path.startswith(f"{cwd}/") else path
 
 
 def _list_changed_lines(old: str, new: str) -> list[str]:

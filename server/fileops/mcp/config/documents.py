@@ -248,13 +248,13 @@ def _hook(matcher: str, command: str, host: str, mode: Mode) -> dict[str, object
     if host == "codex":
         return hooks
     # Claude Code calls PostToolUse only after successful commands. It shows a person how often our tools were called,
-    # and what they changed only as the message of a hook.
+    # and what they changed, or why they failed, only as the message of a hook.
     ours = "plugin_fileops_fileops" if host == "claude-plugin" else "fileops"
     changes = {"matcher": f"^mcp__{ours}__(?!Read$)", "hooks": [run]}
     return {
         **hooks,
         "PostToolUse": [*shell, *own, changes],
-        "PostToolUseFailure": [*shell, *own],
+        "PostToolUseFailure": [*shell, *own, changes],
         **({"PostToolBatch": [{"hooks": [run]}]} if own else {}),  # it has the calls that Claude Code refused itself
         "SessionEnd": [{"hooks": [run]}],
     }
