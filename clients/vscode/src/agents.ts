@@ -119,7 +119,7 @@ export class Agents implements vscode.Disposable {
   #itemOf({ session_id, host, connected, approval_mode, n_reads, n_edits, last_seen }: Session): { label: string; description: string } {
     const name = this.nameOf(session_id);
     const facts = [
-      ...(plain(name).includes(plain(host)) ? [] : [host]), ...(connected ? [] : ['left']), MODES[approval_mode].label.toLowerCase(),
+      ...(isNamedAfter(name, host) ? [] : [host]), ...(connected ? [] : ['left']), MODES[approval_mode].label.toLowerCase(),
       counted(n_reads, 'read'), counted(n_edits, 'edit'), clock(last_seen),
     ];
     return { label: `$(${connected ? 'plug' : 'debug-disconnect'}) ${name}`, description: facts.join(' · ') };
@@ -180,6 +180,12 @@ export class Agents implements vscode.Disposable {
 
 /** For comparing names: `claude-code` is Claude Code. */
 const plain = (name: string): string => name.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
+
+/** Whether a name says already which program it is: "Codex 2" does of what calls itself "codex-mcp-client". */
+function isNamedAfter(name: string, host: string): boolean {
+  const [shown, program] = [plain(name.replace(/ \d+$/, '')), plain(host)];
+  return shown.includes(program) || (shown !== '' && program.includes(shown));
+}
 
 /** Of a full name: `HOST:ID` or `HOST-N`, and `/SESSION_ID` after it (R-HUB-2 in docs/PROTOCOL.md). */
 const hostOf = (sessionId: string): string => /^(.+?)(?:-\d+)?(?:[:/]|$)/.exec(sessionId)?.[1] ?? 'an agent';

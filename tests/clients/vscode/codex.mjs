@@ -57,6 +57,7 @@ async function story() {
   await palette('Agent Changes: Agents…');
   const agent = page.locator('.quick-input-list .monaco-list-row', { hasText: new RegExp(host, 'i') });
   await agent.filter({ hasText: /ask before each edit · 1 read/ }).first().waitFor();
+  assert.doesNotMatch(await agent.first().textContent(), /mcp-client/, 'one name for one program');
   await page.keyboard.press('Escape');
   assert.equal(disk(), PRICES);
   say(`the edit of ${host} waits with its name, and it is in the list of agents`);
