@@ -129,6 +129,24 @@ async def test_rewind_leaves_a_line_that_a_program_brought_back_after_an_undo_an
     assert b"three\n" in (recording.bench.on_disk(A) or b"")
 
 
+async def test_rewind_leaves_a_line_that_others_brought_back_after_the_redo_of_another_change(
+    recording: Recording,
+) -> None:
+    """As git does. The undo of the other change would be undone alone if it went with its redo."""
+    others = _changed(OLD, b"two", b"2")
+    other_id = recording.write(A, others, OTHER)
+    recording.write(A, _changed(others, b"one", b"1"), AGENT)
+    undo = await recording.rewind("entry_id", other_id)
+    recording.entries()
+    mine = _changed(_changed(OLD, b"one", b"1"), b"five", b"5")
+    recording.write(A, mine, AGENT)
+    await recording.rewind("rewind_id", undo.rewind_id or "")
+    assert recording.bench.on_disk(A) == _changed(mine, b"two", b"2")
+    recording.write(A, mine, PERSON)
+    await recording.rewind("session_id", "agent")
+    assert recording.bench.on_disk(A) == OLD
+
+
 async def test_undos_of_a_creation_and_of_the_rename_after_it_leave_no_file(recording: Recording) -> None:
     for n in (1, 2):
         recording.store.put_turn(TurnRecord(turn_id=f"t-{n}", session_id=SessionName("agent"), label="Agent", began=n))

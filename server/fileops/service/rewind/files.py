@@ -316,7 +316,10 @@ def _digest_of(version: FileVersion | None) -> bytes | None:
 
 
 def find_cancelled(history: Sequence[Entry], chosen: Set[str]) -> set[str]:
-    """Return the undos that were redone, with their redos, unless one is chosen. Together they change nothing.
+    """Return the undos of chosen entries that were redone, with their redos, unless one is chosen itself.
+
+    Together they change nothing. That does not hold if another change, such as git's, took back one of the two; then
+    the other one would be undone alone. So undos of entries that are not chosen count as changes of others.
 
     An undo and the entries that it undid do not count, because the undo may also have undone parts of other entries.
     Nor do an undo and its redo if what they undid and redid was undone again later, which would then be without effect;
@@ -330,7 +333,8 @@ def find_cancelled(history: Sequence[Entry], chosen: Set[str]) -> set[str]:
     return {
         entry_id
         for entry in history
-        if entry.is_undo and entry.undone_by in by_id and chosen.isdisjoint({entry.entry_id, entry.undone_by})
+        if entry.is_undo and entry.undone_by in by_id and not chosen.isdisjoint(entry.undoes)
+        if chosen.isdisjoint({entry.entry_id, entry.undone_by})
         if not any(map(is_undone, entry.undoes)) and _is_same(entry) == _is_same(by_id[entry.undone_by])
         for entry_id in (entry.entry_id, entry.undone_by)
     }
