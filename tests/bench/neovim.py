@@ -1,28 +1,34 @@
 """What a key costs in Neovim beside 1,000 changes that are not kept: python tests/bench/neovim.py [N_CHANGES].
 
-Three Neovims show the same text in a terminal: one is attached to a daemon that has the changes, one has the plugin
-off, and one has a language server instead, which answers nothing. They are typed into in turn, and the processor time
-of each Neovim is read from itself. The daemon runs at its own place and is ended.
+Three Neovims show the same text on screens of their own: one is attached to a daemon that has the changes, one has the
+plugin off, and one has a language server instead, which answers nothing. They are typed into in turn, each key once the
+one before is drawn, and the processor time of each Neovim is read from itself. The daemon runs at its own place and is
+ended.
 """
 
 import asyncio
 import json
 import os
+import re
 import statistics
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any, cast
+
+import msgspec
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from clients.neovim.terminal import Terminal, terminal
-from clients.neovim.world import neovim
+from clients.neovim.world import NO_PYTHON, PLUGIN, Neovim, neovim
 from fileops_client import FileOpsClient
 from support.daemon_process import place
 
 N_LINES = 10_000
 N_READ = 2_000  # of the lines at once
-N_TURNS = 8
+N_TURNS = 16
+COLUMNS, ROWS = 116, 32
 LETTERS = "the quick brown fox jumps over the lazy dog and back"
 USED_MS = """luaeval('(function()
 local used = vim.uv.getrusage()
@@ -67,28 +73,95 @@ async def main() -> None:
         (other / "text.txt").write_text(text.read_text())
         nvim = neovim("new", Path(folder))
         attached: dict[str, object] = {"cmd": [sys.executable, "-m", "fileops"], "server": {"ask": "never"}}
-        with (
-            terminal(nvim, project, *_settings(attached), "text.txt", name="with") as marked,
-            terminal(nvim, other, *_settings({"autostart": False}), "text.txt", name="without") as plain,
-            terminal(
-                nvim, other, *_settings({"autostart": False}), "--cmd", SILENT_SERVER, "text.txt", name="server"
-            ) as served,
-        ):
-            await asyncio.to_thread(marked.until, f"{MARKED} == {n_changes}")
-            await asyncio.to_thread(served.until, f"{ATTACHED} == 1")
+        off = _settings({"autostart": False})
+        marked, plain, served = screens = (
+            Screen(nvim, project, *_settings(attached)),
+            Screen(nvim, other, *off),
+            Screen(nvim, other, *off, "--cmd", SILENT_SERVER),
+        )
+        try:
+            marked.until(f"{MARKED} == {n_changes}")
+            served.until(f"{ATTACHED} == 1")
             shown = {
                 f"with {n_changes:,} changes": marked,
                 "without the plugin": plain,
                 "with a language server instead": served,
             }
-            await asyncio.to_thread(_measure, shown)
+            _measure(shown)
+        finally:
+            for each in screens:
+                each.end()
+
+
+class Screen:
+    """A Neovim whose screen is this program, over its pipes."""
+
+    def __init__(self, nvim: Neovim, folder: Path, *arguments: str) -> None:
+        look = f"set rtp^={PLUGIN} termguicolors noruler noshowcmd laststatus=2 shortmess+=I"
+        command = [nvim.program, "--clean", "-n", "--embed", "--cmd", NO_PYTHON, "--cmd", look, *arguments, "text.txt"]
+        self._process = subprocess.Popen(
+            command, cwd=folder, env=nvim.environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0
+        )
+        self._received = b""
+        self._n_sent = self._n_drawn = 0
+        self._call("nvim_ui_attach", COLUMNS, ROWS, {"rgb": True, "ext_linegrid": True})
+
+    def key(self, keys: str) -> None:
+        """Type, and wait until it is drawn."""
+        n_drawn = self._n_drawn
+        self._send("nvim_input", keys)
+        while self._n_drawn == n_drawn:
+            self._read()
+
+    def ask(self, expression: str) -> Any:
+        return self._call("nvim_eval", expression)
+
+    def until(self, expression: str) -> None:
+        Neovim.wait_for(lambda: bool(self.ask(expression)), expression)
+
+    def end(self) -> None:
+        self._process.kill()
+        self._process.wait()
+
+    def _call(self, method: str, *arguments: object) -> Any:
+        request = self._send(method, *arguments)
+        while True:
+            message = self._read()
+            if message[:2] == [1, request]:
+                assert message[2] is None, message[2]
+                return message[3]
+
+    def _send(self, method: str, *arguments: object) -> int:
+        assert self._process.stdin is not None
+        self._n_sent += 1
+        self._process.stdin.write(msgspec.msgpack.encode([0, self._n_sent, method, arguments]))
+        return self._n_sent
+
+    def _read(self) -> list[Any]:
+        assert self._process.stdout is not None
+        while (found := _first_of(self._received)) is None:
+            self._received += os.read(self._process.stdout.fileno(), 1 << 16)
+        message, size = found
+        self._received = self._received[size:]
+        if message[:2] == [2, "redraw"]:
+            self._n_drawn += sum(event[0] == "flush" for event in message[2])
+        return message
+
+
+def _first_of(received: bytes) -> tuple[list[Any], int] | None:
+    """The first message and its size; None if it has not all been received."""
+    try:
+        return cast("list[Any]", msgspec.msgpack.decode(received)), len(received)
+    except msgspec.DecodeError as problem:
+        end = re.search(r"trailing characters \(byte (\d+)\)", str(problem))
+        return (cast("list[Any]", msgspec.msgpack.decode(received[: int(end[1])])), int(end[1])) if end else None
 
 
 def _settings(given: dict[str, object]) -> tuple[str, str]:
     return "--cmd", f"lua vim.g.fileops = vim.json.decode([==[{json.dumps(given)}]==])"
 
 
-def _measure(shown: dict[str, Terminal]) -> None:
+def _measure(shown: dict[str, Screen]) -> None:
     costs: dict[str, list[float]] = {name: [] for name in shown}
     for turn in range(N_TURNS + 1):
         for name, one in shown.items():
@@ -105,16 +178,15 @@ def _measure(shown: dict[str, Terminal]) -> None:
         sys.stdout.write(f"ratio of turns to {name}: median {median:.2f}, {least:.2f} to {max(ratios):.2f}\n")
 
 
-def _typed(shown: Terminal, line: int) -> float:
+def _typed(shown: Screen, line: int) -> float:
     """The processor time of each letter that is typed at the end of a line, in milliseconds."""
-    shown.keys(*f"{line}GA")
+    shown.key(f"{line}GA")
     shown.until("mode() ==# 'i'")
     before = float(shown.ask(USED_MS))
     for letter in LETTERS:  # each by itself, so that it is drawn
-        shown.keys("Space" if letter == " " else letter)
-    shown.until(f"getline('.') =~# '{LETTERS}$'")
+        shown.key(letter)
     cost = (float(shown.ask(USED_MS)) - before) / len(LETTERS)
-    shown.keys("Escape")
+    shown.key("<Esc>")
     shown.until("mode() ==# 'n'")
     return cost
 
