@@ -47,6 +47,7 @@ PARTS = {
     "tests/unit/record/test_hostile_repositories.py": "crashes",
     "tests/properties/": "laws",
     "tests/unit/core/test_linear.py": "laws",
+    "tests/unit/service/test_answers.py": "laws",
     "tests/unit/service/test_undo_cost.py": "laws",
     "tests/unit/core/merge/test_authorship.py": "laws",
     "tests/unit/core/review/test_decision_merge.py": "laws",

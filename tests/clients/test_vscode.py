@@ -161,7 +161,10 @@ def played_with(act: Callable[[dict[str, str]], list[str]], *story: str | Path, 
 def test_each_package_works_without_any_setting(
     package: str, server: str, request: pytest.FixtureRequest, runs: Path
 ) -> None:
-    """The person connects Claude Code from the menu, which then edits by its own tools."""
+    """The person connects Claude Code from the menu, which then edits by its own tools: with one of them.
+
+    But for the wheels they have the same files (see below), so they differ in which server is found.
+    """
 
     def act(there: dict[str, str]) -> list[str]:
         return connected_claude_edits(Path(there["workspace"]), Path(there["home"]), there["socket"])

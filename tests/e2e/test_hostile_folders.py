@@ -19,7 +19,8 @@ from fileops_client.sync import FileOpsClient
 from support.daemon_process import Place, place_of_test
 from support.patience import PATIENCE_S, wait_until
 
-SERVER = str(Path(sys.executable).with_name("fileops-server"))  # as clients start it; `python -m` may be anything
+SERVER = [str(Path(sys.executable).with_name("fileops-server"))]  # as clients start it
+FORKED = [sys.executable, "-P", "-m", "fileops"]  # where the start itself can meet nothing: see support/warm_start.py
 PROGRAMS = ("git", "sh", "bash", "env", "python3", "python", "less", "vi", "fileops-server", "ssh", "uname", "file")
 MODULES = ("fileops", "msgspec", "pygls", "lsprotocol", "json", "asyncio", "sqlite3", "pathspec", "textual", "readline")
 COMMANDS = (
@@ -180,25 +181,27 @@ def test_hostile_folder_is_opened_by_every_client_and_command(
     before = os.environ["PATH"]
     monkeypatch.setenv("PATH", f":.:bin:{root}/bin:{root}/.venv/bin:{root}/node_modules/.bin:{before}")
     monkeypatch.chdir(root)
-    with_clients(root)
-    with_mcp(root)
-    with_hook(root)
+    server = SERVER if programs in kinds else FORKED
+    with_clients(root, server)
+    with_mcp(root, server)
+    with_hook(root, server)
     for command in COMMANDS:
         done = subprocess.run(
-            [SERVER, *command], cwd=root, stdin=subprocess.DEVNULL, capture_output=True, timeout=PATIENCE_S, check=False
-        )
+            [*server, *command], cwd=root, stdin=subprocess.DEVNULL, capture_output=True, timeout=PATIENCE_S,
+            check=False,
+        )  # fmt: skip
         assert b"Traceback" not in done.stderr, (command, done.stderr.decode())
     assert not folder.mark.exists(), folder.mark.read_text()
     assert not (root / "it-ran").exists()
 
 
-def with_clients(root: Path) -> None:
+def with_clients(root: Path, server: list[str]) -> None:
     """A private daemon, then an editor and an agent of a shared one that records the folder."""
-    with FileOpsClient.start([SERVER], cwd=root, root=root) as client:
+    with FileOpsClient.start(server, cwd=root, root=root) as client:
         edit(client, root, "one", "1")
-    with FileOpsClient.attach(role="editor", command=[SERVER], root=root) as editor:
+    with FileOpsClient.attach(role="editor", command=server, root=root) as editor:
         wait_until(lambda: any(known.state != "starting" for known in editor.record_status()))
-        with FileOpsClient.attach(command=[SERVER], root=root) as agent:
+        with FileOpsClient.attach(command=server, root=root) as agent:
             edit(agent, root, "two", "2")
         assert editor.log(file_path=root / "a.txt").entries
 
@@ -210,22 +213,22 @@ def edit(client: FileOpsClient, root: Path, old: str, new: str) -> None:
         client.read(root / name)  # it may be anything, and is refused or read
 
 
-def with_mcp(root: Path) -> None:
+def with_mcp(root: Path, server: list[str]) -> None:
     hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "probe", "version": "1"}}
     lines = [{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}]
     lines += [{"jsonrpc": "2.0", "id": 2, "method": "tools/list"}]
     done = subprocess.run(
-        [SERVER, "mcp"], cwd=root, input=b"".join(json.dumps(line).encode() + b"\n" for line in lines),
+        [*server, "mcp"], cwd=root, input=b"".join(json.dumps(line).encode() + b"\n" for line in lines),
         capture_output=True, timeout=PATIENCE_S, check=False,
     )  # fmt: skip
     assert b'"tools"' in done.stdout, done.stderr.decode()
 
 
-def with_hook(root: Path) -> None:
+def with_hook(root: Path, server: list[str]) -> None:
     event: dict[str, object] = {"hook_event_name": "PreToolUse", "session_id": "s", "cwd": str(root)}
     event |= {"tool_name": "Bash", "tool_input": {"command": "make"}}
     done = subprocess.run(
-        [SERVER, "mcp", "hook", "claude"], cwd=root, input=json.dumps(event).encode(), capture_output=True,
+        [*server, "mcp", "hook", "claude"], cwd=root, input=json.dumps(event).encode(), capture_output=True,
         timeout=PATIENCE_S, check=False,
     )  # fmt: skip
     assert b"Traceback" not in done.stderr, done.stderr.decode()

@@ -27,7 +27,7 @@ const workbench = await openWorkbench(name, {
   out, preinstall: [path.join(HERE, 'stub-python')],
   testDriver: { extension, tests: path.join(EXTENSION, 'dist-test/index') },
   settings,
-  env: { MOCHA_JSON: report, ...(process.env.FILEOPS_DAEMON ? {} : { NODE_V8_COVERAGE: path.join(out, 'coverage') }) },
+  env: { MOCHA_JSON: report, ...(name === 'new' ? { NODE_V8_COVERAGE: path.join(out, 'coverage') } : {}) },
 });
 let exitCode;
 try {

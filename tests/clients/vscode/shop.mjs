@@ -36,7 +36,7 @@ export const ASKED = { 'fileops.ask': 'each_edit' };
 
 /**
  * Opens a workbench for `node STORY.mjs floor|new OUT VSIX [IMAGES]`. settings: beside the interpreter's, or beside
- * the program of FILEOPS_DAEMON. prepare: called with the folder before the editor starts. isCovered: the run counts for
+ * the program of FILEOPS_DAEMON. prepare: called with the folder before the editor starts. isCovered: in "new", the run counts for
  * the extension's coverage.
  */
 export async function openShop({ files, settings = {}, isCovered = false, prepare }) {
@@ -49,7 +49,7 @@ export async function openShop({ files, settings = {}, isCovered = false, prepar
   const workbench = await openWorkbench(name, {
     out, vsix: path.resolve(vsix), prepare, preinstall: [path.join(HERE, 'agent')], files,
     settings: { ...(daemon ? { 'fileops.path': daemon } : { 'fileops.interpreter': process.env.FILEOPS_PYTHON }), ...settings },
-    env: { FILEOPS_AGENT_PORT: String(agentPort), ...(isCovered ? { NODE_V8_COVERAGE: path.join(out, 'coverage') } : {}) },
+    env: { FILEOPS_AGENT_PORT: String(agentPort), ...(isCovered && name === 'new' ? { NODE_V8_COVERAGE: path.join(out, 'coverage') } : {}) },
   });
   workbench.page.setDefaultTimeout(PATIENCE_MS);
   const agents = agentsAt(agentPort, workbench.workspace);
