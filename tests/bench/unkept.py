@@ -5,8 +5,8 @@ person has changed every tenth line beside them. Prints the processor time of th
 the files are left alone (up to 1,000 changes of a file), of the list after that (--not-ahead: without it), of it once
 again, by this process and by one that knows the record only, of blame, of the same blame again, of both after one more
 change of each file, by this process and by one that was just started, of previews of an undo of all of it and of the
-newest change of each file, and of a keep. --one-place: all changes are made in one place of
-their file, one over the other.
+newest change of each file, and of a keep. --one-place: all changes are made in one place of their file, one over the
+other.
 
 To compare with an earlier version, copy this file into its checkout and run it there.
 """
