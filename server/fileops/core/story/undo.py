@@ -357,7 +357,8 @@ class Undo:
                 return False
             if not n_bytes:
                 return True
-        return newer < until and not any(span.was_there(until) for span in between)
+        were_there = a.was_there(until) and b.was_there(until)
+        return newer < until and were_there and not any(span.was_there(until) for span in between)
 
     def _are_words(self, one: int, other: int) -> bool:
         text = self._texts[one]

@@ -62,6 +62,15 @@ def test_all_lines_are_undone_but_the_one_with_a_word_by_hand() -> None:
     assert result == (base.replace(b"word150 ", b"byhand "), 1)
 
 
+def test_word_is_left_away_if_git_brought_back_the_one_that_it_had_replaced() -> None:
+    """They were never side by side, so both would be one word."""
+    base = b"one\ntwo\nthree\n"
+    theirs = base.replace(b"two", b"THEIRS")
+    first, gone = theirs.replace(b"one", b"1"), base.replace(b"one", b"1")
+    contents = [theirs, first, gone, first, first.replace(b"THEIRS", b"MINE"), base]  # with an undo and its redo
+    assert undone(contents, {"e1", "e4"}, {"e2": (), "e3": ("e2",)}) == (base, 1)
+
+
 def test_inserted_line_in_which_others_typed_a_line_is_left_whole() -> None:
     """Their line was not there when it was inserted, so it divides nothing into two places."""
     contents = [b"top\nend\n", b"top\none two\nend\n", b"top\none\ntyped\ntwo\nend\n"]
