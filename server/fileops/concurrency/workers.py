@@ -5,6 +5,7 @@ time than that. Threads start when they are needed, and stay.
 """
 
 import asyncio
+import logging
 import threading
 from collections import Counter
 from collections.abc import Callable, Generator
@@ -21,6 +22,7 @@ from fileops.concurrency.shares import LOCAL, PLUGIN, NeedsShare, Share
 from fileops.model.internal_errors import Cancelled
 
 T = TypeVar("T")
+log = logging.getLogger(__name__)
 Turns = asyncio.Semaphore  # of one client: how many of its jobs may have or await a thread
 
 N_SHARED = 40  # in a daemon with many clients; ten with hung mounts use them up
@@ -112,7 +114,7 @@ class WorkerPool:
         job = _Job(asyncio.get_running_loop(), token, work, turns)
         try:
             self._submit(job)
-        except asyncio.CancelledError:  # the pool is closed
+        except BaseException:  # the pool is closed, or has no thread
             if turns is not None:
                 turns.release()
             raise
@@ -158,12 +160,25 @@ class WorkerPool:
                 raise asyncio.CancelledError
             self._n_idle -= 1
             if self._n_idle < 0 and len(self._threads) < self._n_max:
-                self._n_idle += 1
-                name = f"{self.name}-{len(self._threads)}"
-                thread = threading.Thread(target=self._work, name=name, daemon=True)
-                self._threads.append(thread)
-                thread.start()
+                self._start_thread()
         self._jobs.put(job)  # pyright: ignore[reportArgumentType] - a job of T is a job of object to the queue
+
+    def _start_thread(self) -> None:
+        """Start a thread; if the system allows no more, jobs wait for the others. The lock is held.
+
+        Raises: RuntimeError, if there are no others.
+        """
+        thread = threading.Thread(target=self._work, name=f"{self.name}-{len(self._threads)}", daemon=True)
+        try:
+            thread.start()
+        except RuntimeError as fault:
+            if not self._threads:
+                self._n_idle += 1  # the job is not queued
+                raise
+            log.warning("%d threads serve %s: %s", len(self._threads), self.name, fault)
+        else:
+            self._n_idle += 1
+            self._threads.append(thread)
 
     def _work(self) -> None:
         deferred.enable()

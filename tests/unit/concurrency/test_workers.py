@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -33,6 +33,47 @@ async def test_pool_has_no_more_threads_than_allowed_or_needed() -> None:
     assert threading.active_count() <= before + 3
     workers.close()
     assert threading.active_count() == before
+
+
+@pytest.fixture
+def no_more_threads() -> Iterator[Callable[[], None]]:
+    """A function after which the system starts no thread: none has room for its stack."""
+    before = threading.stack_size()
+    yield lambda: (threading.stack_size(1 << 60), None)[1]
+    threading.stack_size(before)
+
+
+async def test_job_waits_for_another_thread_if_the_system_allows_no_more(no_more_threads: Callable[[], None]) -> None:
+    workers, turns, is_running, release = WorkerPool(2), asyncio.Semaphore(2), asyncio.Event(), threading.Event()
+    loop = asyncio.get_running_loop()
+
+    def hold() -> int:
+        loop.call_soon_threadsafe(is_running.set)
+        release.wait(20)
+        return 1
+
+    first = asyncio.create_task(workers.run(CancelToken(), hold, turns))
+    await is_running.wait()
+    no_more_threads()
+    second = asyncio.create_task(workers.run(CancelToken(), lambda: 2, turns))
+    while not (workers.n_queued or second.done()):  # noqa: ASYNC110 - set by the task
+        await asyncio.sleep(0)
+    release.set()
+    assert [await first, await second, await workers.run(CancelToken(), lambda: 3, turns)] == [1, 2, 3]
+    workers.close()
+
+
+async def test_pool_without_a_thread_fails_and_works_when_there_can_be_one(
+    no_more_threads: Callable[[], None],
+) -> None:
+    workers, turns, before = WorkerPool(2), asyncio.Semaphore(1), threading.stack_size()
+    no_more_threads()
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match="thread"):
+            await workers.run(CancelToken(), lambda: 1, turns)
+    threading.stack_size(before)
+    assert await workers.run(CancelToken(), lambda: 1, turns) == 1
+    workers.close()
 
 
 async def test_deferred_work_runs_after_the_result() -> None:
