@@ -37,7 +37,7 @@ SENTENCES = (
     ("Install the daemon from a clone of this repository: ", "Install the daemon: "),
     ("From the clone of the repository that this plugin is part of: >sh", "From the package index: >sh"),
     ("then clone = '/path/to/fileops-server' end", "then clone = 'fileops-server' end"),
-    ("In the folder of fileops-server, run: ", "Run: "),
+    ("In the folder of fileops-server, run:", "Run:"),
     ("-m pip install '.[review]'", "-m pip install 'fileops-server[review]'"),
     ("Install it from a copy of its sources: ", "Install it: "),
     (

@@ -68,8 +68,8 @@ def print_text(text: str, *, may_page: bool = True) -> None:
 
 
 def say(text: str) -> None:
-    """Print sentences to stderr, fitted to the terminal if that is one."""
-    lines = [plain(line) for line in text.split("\n")]
+    """Print sentences to stderr, fitted to the terminal if that is one. An indented line, a command, is not broken."""
+    lines: list[Line] = [[(line, "code" if line.startswith(" ") else "plain")] for line in text.split("\n")]
     if sys.stderr.isatty():
         lines = fit_lines(lines, shutil.get_terminal_size().columns)[0]
     sys.stderr.write("".join(f"{_text(line, is_coloured=False)}\n" for line in lines))

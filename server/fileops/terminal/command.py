@@ -69,8 +69,8 @@ def show_screen(options: argparse.Namespace, folder: str, otherwise: str) -> int
         if (missing.name or "").partition(".")[0] != "textual":
             raise
         return _fail(
-            "The full screen needs Textual, which is not installed. In the folder of fileops-server, run: "
-            f"{sys.executable} -m pip install '.[review]'\n"
+            "The full screen needs Textual, which is not installed. In the folder of fileops-server, run:\n"
+            f"    {sys.executable} -m pip install '.[review]'\n"
             f"Without it: {otherwise}",
             FAILED,
             command,

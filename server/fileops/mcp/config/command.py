@@ -101,7 +101,7 @@ def main(options: argparse.Namespace) -> int:
     if not options.write and not options.remove:
         sys.stdout.write("\n".join(document.printed for document in documents))
         if sys.stdout.isatty():
-            say(f"\nTo merge this into the files that are named above: {_again(options)} --write")
+            say(f"\nTo merge this into the files that are named above:\n    {_again(options)} --write")
         return 0
     try:
         plans = _write(documents, others, options, folder)
