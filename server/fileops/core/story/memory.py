@@ -18,7 +18,7 @@ from fileops.model.rewind import FileStep
 
 BEHIND = 64  # steps that the older one of two stories is behind, if the newest steps are undone
 MIN_STORED = 128  # steps of a story that is stored; a shorter one is told in 20 ms
-GROWTH = 32  # a part of what is stored: so much more is to be stored before it is stored again, and BEHIND steps
+GROWTH = 32  # a story is stored again once it is longer by this part of it, and by BEHIND steps
 _NOTE_BYTES = 200  # about what a note of a step takes beside its text
 
 T = TypeVar("T")
@@ -134,7 +134,10 @@ class FileMemory:
         if question not in self._is_kept:
             return
         self._is_kept.discard(question)
-        told, n_stored = self._told[question][0], self._n_stored.get(question, 0)
+        oldest, n_stored = self._told[question][:1], self._n_stored.get(question, 0)
+        if not oldest:  # another thread has found a damaged one, and dropped them
+            return
+        (told,) = oldest
         if told.n_steps < max(MIN_STORED, n_stored + BEHIND, n_stored + n_stored // GROWTH):
             return
         self._n_stored[question] = told.n_steps

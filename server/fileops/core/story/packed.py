@@ -7,7 +7,7 @@ to tell it.
 import msgspec
 from msgspec import Struct
 
-from fileops.core.story.spans import Span, Vector
+from fileops.core.story.spans import Span, Vector, Written
 from fileops.core.story.views import Origin
 
 
@@ -23,7 +23,11 @@ class Blocks(Struct, frozen=True, array_like=True):
 
 
 class Candidates(Struct, frozen=True, array_like=True):
-    """Contents as sets of lines. lines: with their occurrence. changes: what each set has not of the last, and more."""
+    """Contents as sets of lines, each as its difference from the content before it.
+
+    lines: each with the number of its occurrence. changes: for each content, the numbers of the lines that only the
+    content before it has, and of those that only it has.
+    """
 
     lines: tuple[tuple[bytes, int], ...] = ()
     digests: tuple[bytes, ...] = ()
@@ -40,7 +44,7 @@ class PackedStory(Struct, frozen=True, array_like=True):
     undos: tuple[int, ...]
     formats: tuple[int, ...]
     origins: tuple[tuple[int, tuple[Origin, ...]], ...]
-    written: tuple[tuple[tuple[int, ...], tuple[bytes, ...]], ...]
+    written: tuple[Written, ...]
     known: tuple[bytes, ...]
     vectors: Blocks
     forgotten: tuple[tuple[bytes, int], ...]
