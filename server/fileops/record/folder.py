@@ -97,7 +97,8 @@ class FolderRecording:
         self.lost_edge: Edge | None = None  # the last one before events were lost; None after a comparison
         self._n_losses = 0
         self._unwatched: set[str] = set()  # folders that cannot be watched
-        self._unlisted: set[str] = set()  # folders that could not be listed
+        self._unlisted: dict[str, int] = {}  # folders that could not be listed, with the number of the failure
+        self._n_unlisted = 0  # failures so far
         self._unseen: set[str] = set()  # not listed yet, so their files may be old ones
         self.n_copied = 0
         self.n_copied_bytes = 0
@@ -299,6 +300,10 @@ class FolderRecording:
         """Whether the file is in a folder that could not be listed, so that nothing is known of it."""
         return any(path.startswith(folder + "/") for folder in self._unlisted)
 
+    def _note_unlisted(self, folder: str) -> None:
+        self._n_unlisted += 1
+        self._unlisted[folder] = self._n_unlisted
+
     def walk(self) -> Iterator[tuple[str, os.stat_result] | None]:
         """Watch all folders, and yield their recorded files with their status. Yields None before each folder."""
         waiting = [self.root]
@@ -311,11 +316,10 @@ class FolderRecording:
             try:
                 entries = list_folder(folder)
             except Unreadable:
-                self._unlisted.add(folder)
+                self._note_unlisted(folder)
                 if self.is_starting:
                     self._unseen.add(folder)
                 continue
-            self._unlisted.discard(folder)
             for entry in entries:
                 try:
                     if entry.is_dir(follow_symlinks=False):
@@ -433,7 +437,7 @@ class FolderRecording:
         the next, because the last step notes that everything was compared. Args: edge: the commands' current edge.
         """
         seen: set[str] = set()
-        n_losses = self._n_losses
+        n_losses, n_unlisted = self._n_losses, self._n_unlisted
         for found in in_steps(self.walk()):
             changed: list[str] = []
             for path, status in found:
@@ -447,6 +451,8 @@ class FolderRecording:
         yield [path for path in self.files if path not in seen]
         self._to_copy.extend(self._not_copied)
         self._not_copied.clear()
+        # Not earlier: what is found in such a folder now may have been written long ago, before events were lost.
+        self._unlisted = {folder: number for folder, number in self._unlisted.items() if number > n_unlisted}
         if self.is_whole:
             self._unseen.clear()
             self.compared_edge = edge
@@ -483,7 +489,7 @@ class FolderRecording:
             try:
                 entries = list_folder(at)
             except Unreadable:
-                self._unlisted.add(at)
+                self._note_unlisted(at)
                 continue
             for entry in entries:
                 if entry.is_dir(follow_symlinks=False):

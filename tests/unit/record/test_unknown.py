@@ -150,6 +150,39 @@ async def test_file_in_a_new_folder_that_could_not_be_listed_may_be_of_any_comma
 
 
 @needs_inotify
+async def test_file_in_a_folder_that_could_not_be_listed_before_a_loss_may_be_of_any_command_since(
+    it: RecordedFolder,
+) -> None:
+    """The comparison after the loss lists the folder; the file was made long before the loss."""
+    made = it.folder.parent / "made"
+    made.write_text("the first one's\n")
+    path = it.folder / "new" / "f.txt"
+    async with it.command("first"):
+        with no_descriptors():
+            path.parent.mkdir()
+            made.rename(path)
+            await it.recorder.drain()
+    async with it.command("second"):
+        stream = losing(it)
+        (it.folder / "1.txt").write_text("the second one's\n")
+        await it.recorder.drain()
+        stream.is_losing = False
+    assert "first" in (await it.authors())["f.txt"].split(" or ")
+
+
+@needs_inotify
+async def test_folder_that_could_not_be_listed_and_is_gone_is_no_gap(it: RecordedFolder) -> None:
+    with no_descriptors():
+        (it.folder / "new").mkdir()
+        await it.recorder.drain()
+        assert it.reasons() == ["unread"]
+        (it.folder / "new").rmdir()
+        await it.recorder.drain()
+    await it.recorder.drain(it.recorder.scan)
+    await asyncio.to_thread(wait_until, lambda: it.reasons() == [None])
+
+
+@needs_inotify
 async def test_file_of_a_folder_that_cannot_be_watched_is_of_no_command_for_certain(folder: Path) -> None:
     """The kernel allows no more watches. The folder is compared once a minute, of which the command was only a part."""
     (folder / "inner").mkdir()
