@@ -105,13 +105,14 @@ class RecordGame:
         self.goes_on.set()
         self._n_words = 0
         self._made_at: dict[str, str] = {}  # where each word was written first
-        self._copied: dict[str, str] = {}  # files that an agent made by a copy, with the agent
+        # Files that an agent made by a copy. Those that it renamed count if their first name was used again since.
+        self._copied: set[str] = set()
         self._saved_again: set[str] = set()  # words of others that only an editor's buffer had when it was saved
         self._saved_late: set[str] = set()  # words of texts whose save was reported too late
         self._seen: set[str] = set()  # in any entry
         # Words that came back by a copy, a rename, a save of an earlier text or an undo, which may bring back pieces.
         self._returned: set[str] = set()
-        self._renamed: dict[str, str] = {}  # files that an agent renamed, with their name before
+        self._renamed: dict[str, set[str]] = {}  # files that an agent renamed, with their names before
         self._buffers: dict[str, list[Any]] = {}  # path -> [text, text of the file, version]
         self._open: dict[str, str] = {}  # agent -> command
         self._undo: list[tuple[int, Callable[[], None]]] = []  # what ends a fault, and after which step
@@ -194,6 +195,7 @@ class RecordGame:
             did = self._can_take(step.name) and await getattr(self, step.name)(dice)
             self.outcomes[step.name if did is not False else f"({step.name})"] += 1
             self._n_steps += 1
+            self._note_copies()
             for due, end in tuple(self._undo):
                 if due <= self._n_steps:
                     self._undo.remove((due, end))
@@ -313,7 +315,7 @@ class RecordGame:
             return False
         self._note(f"{agent} copies {source.name} to {target.name}")
         self._put(target, self._lines(source))
-        self._copied[str(target)] = agent
+        self._copied.add(str(target))
         return True
 
     async def command_rename(self, dice: random.Random) -> bool:
@@ -465,9 +467,13 @@ class RecordGame:
         target.parent.mkdir(parents=True, exist_ok=True)
         source.rename(target)
         if str(source) in self._copied:  # an undo may bring back the first name
-            self._copied[str(target)] = self._copied[str(source)]
-        if author in AGENTS:
-            self._renamed[str(target)] = str(source)
+            self._copied.add(str(target))
+        names = self._renamed.get(str(source), set()) | ({str(source)} if author in AGENTS else set())
+        if names := names - {str(target)}:
+            self._renamed[str(target)] = names
+
+    def _note_copies(self) -> None:
+        self._copied |= {path for path, names in self._renamed.items() if any(map(os.path.exists, names))}
 
     # --- faults ------------------------------------------------------------------------------------------------------
 
@@ -700,10 +706,6 @@ class RecordGame:
         """Each word that is in a file, with one of them."""
         return {match[0]: str(path) for path in self._files() for match in WORD.finditer(path.read_text())}
 
-    def _is_copy(self, path: str) -> bool:
-        """Whether an agent made the file of another one. A rename is a copy if the first name was used again since."""
-        return path in self._copied or os.path.exists(self._renamed.get(path, ""))
-
     async def _judge_undo(self, agent: str) -> None:
         """Nothing that others wrote is lost by it; what an agent copied is the agent's, and may go with it."""
         sessions = {
@@ -719,10 +721,11 @@ class RecordGame:
         for path in self._files():
             self._returned |= set(path.read_text().split()) - set(texts.get(path, "").split())
         after = self._words_on_disk()
+        self._note_copies()
         lost = [
             word
             for word, path in before.items()
-            if word not in after and not word.startswith(f"{agent}x") and not self._is_copy(path)
+            if word not in after and not word.startswith(f"{agent}x") and path not in self._copied
         ]
         require(not lost, f"an undo of {agent} lost {lost[:5]} of {before[lost[0]] if lost else ''}")
 
