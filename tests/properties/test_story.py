@@ -12,9 +12,11 @@ from msgspec.structs import replace
 
 from fileops.core.merge.rewind import rewind_file
 from fileops.core.merge.texts import StepTexts
+from fileops.core.story import alignment as alignment_module
 from fileops.core.story import memory as memory_module
 from fileops.core.story import spans as spans_module
 from fileops.core.story import story as story_module
+from fileops.core.story.candidates import Candidates
 from fileops.core.story.memory import FileMemory, Part
 from fileops.core.story.packed import DamagedStory
 from fileops.core.story.spans import Span, Vector
@@ -419,6 +421,35 @@ def test_vector_does_not_depend_on_its_blocks(seed: int) -> None:
     assert found[0] == found[1]
 
 
+@given(seeds)
+def test_text_is_found_among_all_that_was_removed_in_its_place(seed: int) -> None:
+    """In one block, each of the spans is read; of other blocks that have only removed ones, their texts are known."""
+    found: list[list[Span]] = []
+    for size in (2, 1_000):
+        draw = random.Random(seed)
+        words = [b"a", b"ab", b"abc", b"ab ab", b"b c", b" a", b"\xc3\xa9"]
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(spans_module, "BLOCK_SPANS", size)
+            patch.setattr(spans_module, "MAX_REMOVED_BLOCKS", 3)
+            patch.setattr(alignment_module, "MAX_REMOVED_SPANS", 7)
+            story = Story(b"first\n", has_donors=draw.random() < 0.5)
+            for n in range(40):  # each content is new
+                changed = b" ".join(draw.choices(words, k=draw.randint(1, 4)))
+                story.go_to(b"%b\n%b%d\n" % (changed, draw.choice((b"", b"a\n")), n), is_own=draw.random() < 0.2)
+        found.append(list(story.vector))
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize(("n_since", "is_known"), [(2, True), (300, True), (512, True), (513, False)])
+def test_word_belongs_to_its_writer_if_few_were_removed_in_its_place_since(n_since: int, is_known: bool) -> None:
+    story = Story(b"word\nbetween\nend\n", has_donors=False)
+    for n in range(1, 601):
+        story.go_to(b"word%d\nbetween\nend\n" % n)
+    writer = 601 - n_since
+    story.go_to(b"word%d\nbetween\nnew\n" % writer)
+    assert next(span.writer for span in story.vector if span.n_bytes) == (writer if is_known else 601)
+
+
 def test_change_of_one_place_makes_few_new_blocks() -> None:
     """Law 15: it does not copy the spans of the whole file."""
     lines = [b"line%d\n" % n for n in range(4_000)]
@@ -436,7 +467,32 @@ def test_change_of_one_place_makes_few_new_blocks() -> None:
     for n in range(1_000):
         lines[-1] = b"bob%d\n" % n
         story.go_to(b"".join(lines), "bob")
+        assert sum(id(block) not in known for block in story.vector.blocks) <= 4
+        known.update(map(id, story.vector.blocks))
     assert len(story.vector.blocks) < len(story.vector) / (spans_module.BLOCK_SPANS / 4)
+
+
+@given(seeds)
+def test_lines_of_candidates_are_counted_as_if_each_was_kept(seed: int) -> None:
+    draw, candidates, kept = random.Random(seed), Candidates(), dict[bytes, frozenset[int]]()
+    numbers = range(12)
+    for _ in range(draw.randint(1, 30)):
+        digest = b"%d" % draw.randrange(6)
+        lines = kept.pop(digest, frozenset(draw.sample(numbers, draw.randint(0, 12))))
+        kept[digest] = lines
+        candidates.add(digest, lines)
+        if len(kept) > 1 and draw.random() < 0.3:
+            del kept[next(iter(kept))]
+            candidates.remove_oldest()
+        if draw.random() < 0.3:
+            digests, changes, candidates = list(candidates), candidates.list_changes(), Candidates()
+            candidates.restore(digests, changes)
+        asked = frozenset(draw.sample(numbers, draw.randint(0, 12)))
+        assert list(candidates) == list(kept)
+        assert (candidates.newest, candidates.n_lines) == (lines, sum(map(len, kept.values())))
+        assert candidates.n_lines_of_each == list(map(len, kept.values()))
+        assert candidates.count_of(asked) == [len(asked & each) for each in kept.values()]
+        assert candidates.count_different(candidates.compare(asked)) == [len(asked ^ each) for each in kept.values()]
 
 
 class Shelf:

@@ -9,6 +9,7 @@ import sqlite3
 import zlib
 from collections.abc import Generator, Sequence
 from contextlib import closing
+from itertools import pairwise
 from pathlib import Path
 
 import msgspec
@@ -23,7 +24,7 @@ from fileops.model.rewind import BlamedLines, KeepRequest, RewindRequest, Rewind
 from fileops.record.store import RecordStore
 from fileops.service.rewind import blame as blame_module
 from fileops.service.rewind import memories as memories_module
-from fileops.service.rewind import unkept
+from fileops.service.rewind import unkept as unkept_module
 from fileops.service.rewind.blame import blame
 from fileops.service.rewind.memories import Memories
 from fileops.service.rewind.unkept import UnkeptPlaces
@@ -138,12 +139,14 @@ async def test_lists_and_blame_are_the_same_with_what_is_remembered(
 ) -> None:
     """Law 14, of histories with undos, redos, keeps, renames, returns by git, and corrections by another daemon.
 
-    Half of the questions are asked a daemon that was just started.
+    Half of the questions are asked a daemon that was just started. Some are asked after stories were told ahead.
     """
     monkeypatch.setattr(memories_module, "MIN_STEPS", 1)
-    monkeypatch.setattr(blame_module, "MIN_BLAMED_STEPS", 1)
+    for module in (blame_module, unkept_module):
+        monkeypatch.setattr(module, "MIN_BLAMED_STEPS", 1)
     for module in (memory_module, story_module):
         monkeypatch.setattr(module, "BEHIND", 2)
+    monkeypatch.setattr(story_module, "STEPS_AT_ONCE", 2)
     monkeypatch.setattr(memory_module, "MIN_STORED", 1)
     monkeypatch.setattr(story_module, "MAX_REMEMBERED", 1)
     rng, memories = random.Random(f"remembered {seed}"), Memories()
@@ -174,6 +177,8 @@ async def test_lists_and_blame_are_the_same_with_what_is_remembered(
             contents[each] += [] if present is None else [present]
         if rng.random() < 0.5:
             memories = Memories()
+        if rng.random() < 0.3:
+            _prepare(recording, PATHS, memories)
         _change_answers(recording, f"DELETE FROM answer WHERE NOT {OF_MEMORY}")
         remembered = _list(recording, memories), _blame(recording, memories)
         stored = _take_answers(recording)
@@ -224,9 +229,7 @@ async def test_lists_previews_and_blame_are_the_same_without_kept_answers(record
     assert n_answers > N_STEPS
 
 
-def test_list_of_files_that_were_computed_before_computes_nothing(
-    recording: Recording, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_list_of_files_that_were_computed_before_computes_nothing(recording: Recording) -> None:
     recording.write("/w/a", b"one\ntwo\n", PERSON)
     recording.write("/w/a", b"one\n2\n", AGENT)
     recording.write("/w/b", b"three\n", AGENT)
@@ -236,27 +239,37 @@ def test_list_of_files_that_were_computed_before_computes_nothing(
     (first, second), n_changes = _list(recording).files, _list(recording).n_changes
     assert (len(first.changes), len(second.changes), n_changes) == (1, 1, 2)
     assert _n_answers(recording) == n_answers
-    monkeypatch.setattr(unkept, "MAX_PREPARED", 0)
-    _drop_answers(recording)
-    _prepare(recording, PATHS)
-    assert _n_answers(recording) == 0
 
 
-def test_file_with_many_changes_is_computed_ahead_if_few_of_them_are_new(
-    recording: Recording, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("is_mixed", [True, False])
+def test_file_with_many_changes_is_told_ahead_in_parts(
+    recording: Recording, monkeypatch: pytest.MonkeyPatch, is_mixed: bool
 ) -> None:
+    """Also if all of them are one agent's, or some were told before. Then its list and its blame compute nothing."""
     monkeypatch.setattr(memories_module, "MIN_STEPS", 1)
-    monkeypatch.setattr(unkept, "MAX_PREPARED", 2)
-    lines = [b"line %d\n" % n for n in range(20)]
+    for module in (blame_module, unkept_module):
+        monkeypatch.setattr(module, "MIN_BLAMED_STEPS", 4)
+    monkeypatch.setattr(story_module, "STEPS_AT_ONCE", 10)
+    lines, memories = [b"line %d\n" % n for n in range(100)], Memories()
     recording.write("/w/a", b"".join(lines), PERSON)
-    memories, n_answers = Memories(), list[int]()
-    for n in range(8):
-        lines[2 * n] = b"new %d\n" % n
-        recording.write("/w/a", b"".join(lines), AGENT)
-        _drop_answers(recording)
-        _prepare(recording, PATHS, memories if n != 5 else None)
-        n_answers.append(_n_answers(recording))
-    assert [n > 0 for n in n_answers] == [True, True, True, True, True, False, True, True]
+    told = [(0, 0)]  # of places, of blame
+    for n_changes in (44, 22):
+        for n in range(n_changes):
+            lines[3 * n % 100] = b"new %d of %d\n" % (n, n_changes)
+            recording.write("/w/a", b"".join(lines), PERSON if is_mixed and n % 5 == 1 else AGENT)
+        for _ in UnkeptPlaces(recording.store, recording.bench.disk, memories=memories).prepare(["/w/a"]):
+            memory = memories.of(recording.store, "/w/a", 1)
+            assert memory is not None
+            told.append((memory.n_told("places"), memory.n_told("blame")))
+    steps = [tuple(after - before for before, after in zip(*both, strict=True)) for both in pairwise(told)]
+    assert max(map(max, steps)) == 10
+    assert told[-1][0] == 66
+    assert told[-1][1] >= 66
+    n_answers = _n_answers(recording)
+    listed, blamed = _list(recording), _blame(recording)
+    assert _n_answers(recording) == n_answers
+    _drop_answers(recording)
+    assert (_list(recording), _blame(recording)) == (listed, blamed)
 
 
 def test_answer_with_text_goes_when_the_text_is_forgotten(recording: Recording) -> None:

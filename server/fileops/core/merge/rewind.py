@@ -17,9 +17,10 @@ from msgspec.structs import replace
 from fileops.core.diff.contents import is_of_word, splices_between, splices_of_blanks, words_of
 from fileops.core.merge.rewind_cells import StepContents, is_notebook, rewind_cells
 from fileops.core.merge.texts import ContentOf, StepTexts
-from fileops.core.merge.undo import MAX_COMPARED_BYTES, Undone, line_ranges, undo_edits
+from fileops.core.merge.undo import MAX_COMPARED_BYTES, Undone, compare_ahead, line_ranges, undo_edits
 from fileops.core.story.memory import FileMemory
 from fileops.core.story.story import Forgotten, story_of
+from fileops.core.story.story import tell_ahead as tell_story_ahead
 from fileops.core.text import count_newlines, detect_format, is_binary, line_end, line_start, split_lines
 from fileops.model.digest import content_digest
 from fileops.model.edits import ByteSpan, LineRange, Splice
@@ -120,6 +121,40 @@ def rewind_file(
     ]
     by_parts = _by_parts(_Trial(parts, present, texts), chosen, cancelled, ours)
     return replace(by_parts, conflict=conflict) if by_parts.left else by_parts
+
+
+def tell_ahead(
+    steps: Sequence[FileStep],
+    chosen: Collection[str],
+    present: bytes,
+    content_of: ContentOf,
+    cancelled: Collection[str],
+    undoes: Mapping[str, Collection[str]],
+    tool_edits: Collection[str],
+    memory: FileMemory,
+) -> Iterator[None]:
+    """Do in parts what a rewind, and what finds the places of the chosen steps, does for each step of a long history.
+
+    So few steps are left for rewind_file, which has the arguments. Yields after each part.
+    """
+    texts, undone = StepTexts(content_of, memory), {*chosen, *cancelled}
+
+    def compare(part: Sequence[FileStep]) -> None:
+        if not are_all_undone:  # else no merge is needed
+            compare_ahead(part, undone, texts)
+
+    are_all_undone = undone.issuperset(step.step_id for step in steps)
+    yield from tell_story_ahead(
+        steps,
+        present,
+        texts,
+        undoes,
+        memory=memory,
+        tool_edits=tool_edits,
+        own=chosen,
+        has_donors=False,
+        prepare=compare,
+    )
 
 
 def _joins_lines(splices: Sequence[Splice], present: bytes) -> bool:

@@ -8,7 +8,7 @@ first (separation.py). Edits whose text others changed again are compared with t
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import partial
 from itertools import chain
 
@@ -143,6 +143,13 @@ def _steps_of(run: Run, texts: StepTexts) -> Sequence[SidedStep]:
             return ()
         steps.append(step)
     return steps
+
+
+def compare_ahead(steps: Sequence[FileStep], ours: Collection[str], texts: StepTexts) -> None:
+    """Note the splices of steps, of which some are ours, as far as they are known, so that an undo need not compare."""
+    for step in steps:
+        if texts.reverse(step) is not None:
+            _sided_step(step, texts, is_ours=step.step_id in ours)
 
 
 def _sided_step(edit: FileStep, texts: StepTexts, *, is_ours: bool) -> SidedStep | None:

@@ -5,7 +5,7 @@ Text that a known content also has keeps its writer. The event that led to the n
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Iterator, Sequence
-from itertools import accumulate, chain, pairwise
+from itertools import accumulate, chain, pairwise, takewhile
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from fileops.core.diff.contents import find_changed_words, is_inside_word, words_of
 from fileops.core.diff.lines import find_changed_ranges
-from fileops.core.story.spans import Block, Span, Texts, Vector, VectorBuilder, weave
+from fileops.core.story.spans import Block, RemovedTexts, Span, Texts, Vector, VectorBuilder, weave
 from fileops.core.text import detect_format, newline_of, split_lines
 from fileops.model.edits import Splice
 from fileops.model.files import TextFormat
@@ -320,30 +320,66 @@ class _Made:
 
     def _returns(self, text: bytes) -> bool:
         """Bring back what was removed here if it is just this text. Returns whether it is."""
-        spans, event = self._made.spans, self._event
-        first = len(spans)
-        while len(spans) - first < MAX_REMOVED_SPANS:
-            first = first or self._made.reopen()
-            if not first or not spans[first - 1].removers:
-                break
-            first -= 1
-        for start in range(first, len(spans)):
-            stop = self._end_of(text, start)
+        beginnings = self._find_beginnings(text)
+        removed = self._read_removed() if beginnings else []
+        for n in beginnings:
+            start = len(removed) - n
+            stop = self._end_of(text, removed, start)
             if stop is None:
                 continue
-            cancelled = {removal for span in spans[start:stop] for removal in span.removers}
-            spans[start:stop] = [span.bring_back(event) for span in spans[start:stop]]
+            cancelled = {removal for span in removed[start:stop] for removal in span.removers}
+            removed[start:stop] = [span.bring_back(self._event) for span in removed[start:stop]]
             if not self._is_own:
-                spans[first:] = [_remove_again(span, event, cancelled) for span in spans[first:]]
+                removed = [_remove_again(span, self._event, cancelled) for span in removed]
+            spans = self._made.spans
+            while len(spans) < len(removed):
+                self._made.reopen()
+            spans[len(spans) - len(removed) :] = removed
             return True
         return False
 
-    def _end_of(self, text: bytes, start: int) -> int | None:
+    def _read_removed(self) -> list[Span]:
+        """Return the spans that were removed here, the last ones."""
+        found = list[Span]()
+        for spans in (self._made.spans, *(block.spans for block in reversed(self._made.blocks))):
+            n = len(found)
+            found += takewhile(attrgetter("removers"), reversed(spans))
+            if len(found) - n < len(spans) or len(found) >= MAX_REMOVED_SPANS:
+                break
+        return found[MAX_REMOVED_SPANS - 1 :: -1]
+
+    def _find_beginnings(self, text: bytes) -> list[int]:
+        """Return with which of the spans that were removed here a text begins, from the first one on.
+
+        They are counted from the last one back. Very many may have been removed here, so whole blocks of them are not
+        read again for each text.
+        """
+        found, n = list[int](), 0
+        for spans, texts in chain([(self._made.spans, None)], self._read_blocks_back()):
+            if n >= MAX_REMOVED_SPANS:
+                break
+            if texts is not None:
+                n += len(spans)
+                found += (n - number for number in reversed(texts.find_beginnings(text)))
+                continue
+            for span in reversed(spans):
+                if n >= MAX_REMOVED_SPANS or not span.removers:
+                    return found[::-1]
+                n += 1
+                if text.startswith(self._texts.of(span)):
+                    found.append(n)
+        return [number for number in reversed(found) if number <= MAX_REMOVED_SPANS]
+
+    def _read_blocks_back(self) -> Iterator[tuple[Sequence[Span], RemovedTexts | None]]:
+        for block in reversed(self._made.blocks):
+            yield block.spans, self._texts.removed(block)
+
+    def _end_of(self, text: bytes, spans: Sequence[Span], start: int) -> int | None:
         """Return where the removed spans end whose texts, from this one on, are the text together.
 
         None also if a word of the text is of two spans that were never there at the same time: it is another word.
         """
-        spans, at = self._made.spans, 0
+        at = 0
         for n in range(start, len(spans)):
             own = self._texts.of(spans[n])
             if self._event in spans[n].removers or not text.startswith(own, at):

@@ -85,10 +85,9 @@ class FileMemory:
         """About how many bytes it takes."""
         return sum(len(told.story) for every in list(self._told.values()) for told in every) + self._n_note_bytes
 
-    @property
-    def n_listed(self) -> int:
-        """How many steps the story has from which the places were read last."""
-        told = self._told_of("places")
+    def n_told(self, question: Question) -> int:
+        """Return how many steps the newest story of a question has."""
+        told = self._told_of(question)
         return told[-1].n_steps if told else 0
 
     def find(self, question: Question, steps: Sequence[ToldStep]) -> tuple[bytes | None, int]:

@@ -22,7 +22,7 @@ class Blocks(Struct, frozen=True, array_like=True):
     vectors: tuple[tuple[int, ...], ...]
 
 
-class Candidates(Struct, frozen=True, array_like=True):
+class PackedCandidates(Struct, frozen=True, array_like=True):
     """Contents as sets of lines, each as its difference from the content before it.
 
     lines: each with the number of its occurrence. changes: for each content, the numbers of the lines that only the
@@ -48,7 +48,7 @@ class PackedStory(Struct, frozen=True, array_like=True):
     known: tuple[bytes, ...]
     vectors: Blocks
     forgotten: tuple[tuple[bytes, int], ...]
-    candidates: Candidates
+    candidates: PackedCandidates
 
 
 _DECODER = msgspec.msgpack.Decoder(PackedStory)

@@ -13,6 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 BLOCK_SPANS = 64  # of a new block; at most twice as many
+MAX_REMOVED_BLOCKS = 64  # of which the texts are known by their beginnings: those of a few places
 OLDER = 0  # the event that wrote what is older than all changes
 _ABSENT = -1  # instead of an event: the content never had this text before
 
@@ -62,8 +63,10 @@ class Span(Struct, frozen=True, gc=False, array_like=True):
 
     def was_there(self, event: int) -> bool:
         """Return whether the content had it just before an event."""
+        if self.writer >= event:
+            return False
         earlier = [effect for effect in self.effects if effect[0] == _ABSENT or abs(effect[0]) < event]
-        return self.writer < event and not _removers(self.writer, earlier)
+        return not earlier or not _removers(self.writer, earlier)
 
     def part(self, start: int, stop: int) -> "Span":
         """Return its bytes from one offset to another, counted from its start."""
@@ -150,6 +153,11 @@ class VectorBuilder:
         self.spans: list[Span] = []
         self._blocks: list[Block] = []
 
+    @property
+    def blocks(self) -> Sequence[Block]:
+        """Those before the spans."""
+        return self._blocks
+
     def add_blocks(self, blocks: Sequence[Block]) -> None:
         """Add the spans of whole blocks, which stay as they are."""
         self._close()
@@ -183,11 +191,27 @@ Written = tuple[tuple[int, ...], tuple[bytes, ...]]  # where the texts begin tha
 Pair = tuple[Span | None, Span | None]  # of the same text in two vectors; None if that vector does not have it
 
 
+class RemovedTexts:
+    """Finds texts among those of a block."""
+
+    def __init__(self, texts: Iterable[bytes]) -> None:
+        self._numbers: dict[bytes, list[int]] = {}
+        for n, text in enumerate(texts):
+            self._numbers.setdefault(text, []).append(n)
+        self._lengths = sorted(set(map(len, self._numbers)))
+
+    def find_beginnings(self, text: bytes) -> list[int]:
+        """Return the numbers of those with which a text begins, ascending."""
+        lengths = self._lengths[: bisect_right(self._lengths, len(text))]
+        return sorted(n for length in lengths for n in self._numbers.get(text[:length], ()))
+
+
 class Texts:
     """What each event wrote. Of a content only the parts are kept that the event itself wrote."""
 
     def __init__(self, written: Iterable[Written] = ()) -> None:
         self.written = list(written)  # by event
+        self._removed: dict[int, tuple[Block, RemovedTexts]] = {}  # by the block's identity
 
     def add(self, content: bytes) -> None:
         """Add the next event, which left this content."""
@@ -208,6 +232,17 @@ class Texts:
         starts, texts = self.written[writer]
         n = bisect_right(starts, at) - 1
         return n >= 0 and at < starts[n] + len(texts[n])
+
+    def removed(self, block: Block) -> RemovedTexts | None:
+        """Return the texts of a block whose spans were all removed; None if one of them is there."""
+        known = self._removed.get(id(block))
+        if known is None:
+            if not all(span.removers for span in block.spans):
+                return None
+            while len(self._removed) >= MAX_REMOVED_BLOCKS:
+                del self._removed[next(iter(self._removed))]
+            known = self._removed[id(block)] = block, RemovedTexts(map(self.of, block.spans))
+        return known[1]
 
     def content(self, vector: Iterable[Span]) -> bytes:
         return b"".join(self.of(span) for span in vector if not span.removers)

@@ -5,20 +5,20 @@ is computed. Any other content is aligned with the present one and, if the event
 the story has elsewhere, with the known content that explains it best.
 """
 
-from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
 
 from fileops.core import splices as splicing
-from fileops.core.diff.contents import common_lines, is_blank, splices_between, splices_of_blanks, words_of
+from fileops.core.diff.contents import is_blank, splices_between, splices_of_blanks, words_of
 from fileops.core.merge.rebase import minimal
 from fileops.core.merge.texts import StepTexts
 from fileops.core.story.alignment import Aligned, Donor, apply, reorder, splices_by_words
+from fileops.core.story.candidates import Candidates, CountedLines
 from fileops.core.story.memory import BEHIND, FileMemory, Question, ToldStep
-from fileops.core.story.packed import Candidates, DamagedStory, PackedStory, decode, encode, pack_vectors
+from fileops.core.story.packed import DamagedStory, PackedStory, decode, encode, pack_vectors
 from fileops.core.story.spans import OLDER, Block, Span, Texts, Vector, move
 from fileops.core.story.undo import Undo
 from fileops.core.story.views import Origin, events_by_line
-from fileops.core.text import detect_format, newline_of, split_lines
+from fileops.core.text import detect_format, split_lines
 from fileops.model.digest import content_digest
 from fileops.model.edits import Splice
 from fileops.model.files import TextFormat
@@ -28,74 +28,9 @@ MAX_CANDIDATES = 64  # known contents with which a new one is compared, the newe
 MAX_CANDIDATE_LINES = 200_000  # of all of them together
 MAX_DONORS = 4  # of these, from which a new content has its lines
 MAX_KNOWN_SPANS = 4_000_000  # of all known contents together; about 32 MB
+STEPS_AT_ONCE = 1000  # of a story that is told ahead; about 0.2 s
+BYTES_AT_ONCE = 64 << 20  # of the contents of these steps together, if they are as long as the present one
 MAX_REMEMBERED = 16  # known contents whose vectors a remembered story keeps, the newest
-
-
-class _Lines:
-    """The lines of contents as sets of numbers, which are compared fast: equal lines are numbered by occurrence."""
-
-    def __init__(self) -> None:
-        self.blank = set[int]()
-        self._numbers: dict[tuple[bytes, int], int] = {}
-        self._text, self._fmt, self._counts = b"", TextFormat(encoding="utf-8"), Counter[bytes]()  # asked for last
-        self._found = frozenset[int]()
-
-    def pack(self, contents: Mapping[bytes, frozenset[int]]) -> Candidates:
-        """Return the lines of these contents, by digest. Others are not kept: in no content is their number known."""
-        changes, last, every = list[tuple[frozenset[int], frozenset[int]]](), frozenset[int](), set[int]()
-        for numbers in contents.values():
-            changes.append((last - numbers, numbers - last))
-            every |= numbers
-            last = numbers
-        lines = {number: line for line, number in self._numbers.items() if number in every}
-        place = {number: n for n, number in enumerate(lines)}
-        packed = [(tuple([place[n] for n in gone]), tuple([place[n] for n in come])) for gone, come in changes]
-        return Candidates(tuple(lines.values()), tuple(contents), tuple(packed))
-
-    @classmethod
-    def unpack(cls, packed: Candidates) -> tuple["_Lines", dict[bytes, frozenset[int]]]:
-        lines, contents, last = cls(), dict[bytes, frozenset[int]](), frozenset[int]()
-        for line, occurrence in packed.lines:
-            lines._number(line, occurrence)
-        for digest, (gone, come) in zip(packed.digests, packed.changes, strict=True):
-            contents[digest] = last = last.difference(gone).union(come)
-        return lines, contents
-
-    def of(self, data: bytes) -> frozenset[int]:
-        """Return the lines of a content. Only those are counted in which it differs from the last one."""
-        fmt, last = detect_format(data), self._text
-        text, bare = data[len(fmt.bom) :], TextFormat(encoding=fmt.encoding)
-        head, tail = common_lines(last, text, bare) if bare == self._fmt else (0, 0)
-        old = Counter(split_lines(last[head : len(last) - tail], self._fmt))
-        new = Counter(split_lines(text[head : len(text) - tail], bare))
-        counts, gone, come = self._counts, set[int](), set[int]()
-        for line, n in (old - new).items():
-            gone.update(self._number(line, counts[line] - k) for k in range(1, n + 1))
-            counts[line] -= n
-        for line, n in (new - old).items():
-            come.update(self._number(line, counts[line] + k) for k in range(n))
-            counts[line] += n
-        self._text, self._fmt, self._found = text, bare, (self._found - gone) | come
-        return self._found
-
-    def last_of(self, data: bytes, written: Sequence[Span]) -> set[int]:
-        """Return as many of the lines of a content as are written, at least in part; of equal ones, the last ones."""
-        self.of(data)
-        newline, found, at = newline_of(self._fmt), Counter[bytes](), 0
-        for span in written if len(newline) == 1 else ():  # else a newline may be in the middle of a character
-            start, stop = data.rfind(newline, at, span.start) + 1 or at, data.find(newline, span.stop - 1) + 1
-            stop = stop or len(data)
-            if at < stop:
-                found.update(split_lines(data[max(start, at) : stop], self._fmt))
-                at = stop
-        counts = self._counts
-        return {self._number(line, counts[line] - k) for line, n in found.items() for k in range(1, n + 1)}
-
-    def _number(self, line: bytes, occurrence: int) -> int:
-        number = self._numbers.setdefault((line, occurrence), len(self._numbers))
-        if not line.strip():
-            self.blank.add(number)
-        return number
 
 
 class Forgotten(Exception):
@@ -123,8 +58,8 @@ class Story:
         self._known: dict[bytes, Vector] = {}  # by digest, the newest last
         self._forgotten: dict[bytes, int] = {}  # how many spans those have that are known, but were not kept; older
         self._n_known_spans = 0
-        self._lines = _Lines()
-        self._candidates: dict[bytes, frozenset[int]] = {}  # the lines of the newest known contents
+        self._lines = CountedLines()
+        self._candidates = Candidates()
         self._remember()
 
     def pack(self) -> bytes:
@@ -173,7 +108,7 @@ class Story:
         self.is_exact = packed.is_exact
         self._known, self._forgotten = dict(zip(packed.known, vectors, strict=True)), dict(packed.forgotten)
         self._n_known_spans = sum(map(len, vectors)) + sum(self._forgotten.values())
-        self._lines, self._candidates = _Lines.unpack(packed.candidates)
+        self._lines, self._candidates = CountedLines.unpack(packed.candidates)
 
     @property
     def digest(self) -> bytes:
@@ -365,7 +300,9 @@ class Story:
         """
         best, fewest = aligned, aligned.n_written(data)
         lines, fmt = self._lines.of(data), TextFormat(encoding=detect_format(data).encoding)
-        if (closest := self._closest(lines)) is not None:
+        changed = self._candidates.compare(lines)
+        n_different = self._candidates.count_different(changed)
+        if (closest := self._closest(changed, n_different)) is not None:
             others = splices_between(self.texts.content(closest), data, detect_format(data))
             if all(splice.start == splice.end for splice in others) and _n_changed(others) < _n_changed(splices):
                 other = apply(closest, others, event, self.texts, fmt)
@@ -373,45 +310,49 @@ class Story:
                     best, fewest = other, other.n_written(data)
         named = map(self._find_known, map(content_digest, parents))
         donors = [Donor(present, vector, data, self.texts) for vector in named if vector is not None]
-        donors += self._find_nearest(present, data, lines, aligned.written)
+        donors += self._find_nearest(present, data, changed - self._candidates.newest, aligned.written, n_different)
         if donors and (fewest or parents):
             other = apply(present, splices, event, self.texts, fmt, donors=donors)
             if (other.n_written(data), other.n_removed(event)) < (fewest, best.n_removed(event)):
                 best = other
         return best
 
-    def _closest(self, lines: frozenset[int]) -> Vector | None:
+    def _closest(self, changed: Set[int], n_different: Sequence[int]) -> Vector | None:
         """Return the known content that differs in the fewest lines, if they are fewer than in the present one.
 
         It has no line that has gone now; if none has, it has one that has come.
+
+        Args: changed: the lines that have gone or come. n_different: in how many lines each candidate differs.
         """
-        present = self._candidates[self.digest]
-        gone, come = present - lines, lines - present
-        fewest, found = len(gone) + len(come), None
-        for digest, known in self._candidates.items():
-            may_be = gone.isdisjoint(known) if gone else not come.isdisjoint(known)
-            if may_be and abs(len(known) - len(lines)) < fewest and (n_different := len(lines ^ known)) < fewest:
-                fewest, found = n_different, digest
+        gone = changed & self._candidates.newest
+        fewest, found = len(changed), None
+        n_shared = self._candidates.count_of(gone or changed)
+        for digest, n, n_lines in zip(self._candidates, n_shared, n_different, strict=True):
+            if n_lines < fewest and (not n if gone else n):
+                fewest, found = n_lines, digest
         return None if found is None else self._known[found]
 
     def _find_nearest(
-        self, present: Vector, data: bytes, lines: frozenset[int], written: Sequence[Span]
+        self, present: Vector, data: bytes, come: Set[int], written: Sequence[Span], n_different: Sequence[int]
     ) -> Iterator[Donor]:
         """Yield the known contents that have most of the lines that are written, then of the rest.
 
         A content may have such a line at another place, as the two sides of a conflict are exchanged in the next merge.
         Then it does not give it, and another content is asked for it. The present content may be such a one, too.
+
+        Args: come: the lines that the present content has not. n_different: in how many lines each candidate differs.
         """
-        missing = (lines - self._candidates[self.digest]) | self._lines.last_of(data, written)
+        candidates = self._candidates
+        missing = come | self._lines.last_of(data, written)
         missing = missing - self._lines.blank or missing
-        rest = dict(self._candidates)
+        n_more = [n + n_lines for n, n_lines in zip(n_different, candidates.n_lines_of_each, strict=True)]
+        rest = dict(zip(candidates, n_more, strict=True))  # the more of them, the more lines that are not in the data
         del rest[self.digest]
         for _ in range(MAX_DONORS):
             best, found = (0, 0), None
-            for digest, known in rest.items():
-                gain = len(missing & known)
-                if gain and (found is None or (gain, -len(known - lines)) >= best):
-                    best, found = (gain, -len(known - lines)), digest
+            for digest, gain in zip(candidates, candidates.count_of(missing), strict=True):
+                if gain and digest in rest and (found is None or (gain, -rest[digest]) >= best):
+                    best, found = (gain, -rest[digest]), digest
             if found is None:
                 return
             del rest[found]
@@ -426,11 +367,10 @@ class Story:
         self._n_known_spans += len(self.vector) - n_earlier
         self._known[digest] = self.vector
         if self.has_donors:
-            self._candidates.pop(digest, None)
-            self._candidates[digest] = self._lines.of(self.data)
-        n_lines = sum(map(len, self._candidates.values()))
-        while len(self._candidates) > 1 and (len(self._candidates) > MAX_CANDIDATES or n_lines > MAX_CANDIDATE_LINES):
-            n_lines -= len(self._candidates.pop(next(iter(self._candidates))))
+            self._candidates.add(digest, self._lines.of(self.data))
+        candidates = self._candidates
+        while len(candidates) > 1 and (len(candidates) > MAX_CANDIDATES or candidates.n_lines > MAX_CANDIDATE_LINES):
+            candidates.remove_oldest()
         n_known = len(self._forgotten) + len(self._known)
         while self._n_known_spans > MAX_KNOWN_SPANS and n_known > len(self._candidates):
             oldest = next(iter(self._forgotten or self._known))
@@ -503,26 +443,65 @@ def story_of(
     both known belongs to nobody. memory: of the file.
     """
     merged = _find_merged(steps, present, parents) if parents else {}
-    own = set(own)
-    told = [_to_told(step, undoes, tool_edits, own, merged) for step in steps]
+    told = _to_told(steps, undoes, tool_edits, own, merged)
+    return _story_of(told, present, texts, merged, memory, has_donors=has_donors)
+
+
+def tell_ahead(
+    steps: Sequence[FileStep],
+    present: bytes,
+    texts: StepTexts,
+    undoes: Mapping[str, Collection[str]],
+    *,
+    memory: FileMemory,
+    tool_edits: Collection[str] = (),
+    own: Collection[str] = (),
+    parents: Mapping[str, Collection[bytes]] | None = None,
+    has_donors: bool = True,
+    prepare: Callable[[Sequence[FileStep]], None] = lambda _steps: None,
+) -> Iterator[None]:
+    """Tell a story that is remembered in parts, until only few steps are left for story_of, which has the arguments.
+
+    Yields after each part. prepare: called with its steps before they are told.
+    """
+    n_at_once = max(1, min(STEPS_AT_ONCE, BYTES_AT_ONCE // (len(present) + 1)))
+    merged = _find_merged(steps, present, parents) if parents else {}
+    told = _to_told(steps, undoes, tool_edits, own, merged)
+    _, n_told = memory.find("blame" if has_donors else "places", told)
+    for n in range(n_told + n_at_once, len(told), n_at_once):
+        prepare(steps[n - n_at_once : n])
+        _story_of(told[:n], None, texts, merged, memory, has_donors=has_donors)
+        yield
+
+
+def _story_of(
+    steps: Sequence[ToldStep],
+    present: bytes | None,
+    texts: StepTexts,
+    parents: Mapping[str, Collection[bytes]],
+    memory: FileMemory | None,
+    *,
+    has_donors: bool,
+) -> Story:
+    """Return the story up to the present content; None if that is of no interest, but the last step."""
     question: Question = "blame" if has_donors else "places"
-    found, n_told = (None, 0) if memory is None else memory.find(question, told)
+    found, n_told = (None, 0) if memory is None else memory.find(question, steps)
     if memory is not None and found is not None:
         try:
-            return _tell(Story.unpack(found), told, n_told, present, texts, merged, memory)
+            return _tell(Story.unpack(found), steps, n_told, present, texts, parents, memory)
         except Forgotten:  # a content has returned that the file had long ago
             pass
         except DamagedStory as damage:
             memory.drop(question, damage)
-    first = (texts.before(steps[0]) or b"") if steps else present
-    return _tell(Story(first, has_donors=has_donors), told, 0, present, texts, merged, memory)
+    first = (texts.before(steps[0].step) if steps else present) or b""
+    return _tell(Story(first, has_donors=has_donors), steps, 0, present, texts, parents, memory)
 
 
 def _tell(
     story: Story,
     steps: Sequence[ToldStep],
     n_told: int,
-    present: bytes,
+    present: bytes | None,
     texts: StepTexts,
     parents: Mapping[str, Collection[bytes]],
     memory: FileMemory | None,
@@ -563,7 +542,7 @@ def _tell(
         )
     if memory is not None and is_known and n_told < len(steps):
         memory.keep(question, steps, story.pack())
-    if present != story.data:  # not recorded yet
+    if present is not None and present != story.data:  # not recorded yet
         story.go_to(present, may_format=True)
     return story
 
@@ -578,16 +557,20 @@ def _find_compared(step: FileStep, memory: FileMemory) -> Sequence[Splice] | Non
 
 
 def _to_told(
-    step: FileStep,
+    steps: Sequence[FileStep],
     undoes: Mapping[str, Collection[str]],
     tool_edits: Collection[str],
     own: Collection[str],
     parents: Mapping[str, Collection[bytes]],
-) -> ToldStep:
-    return ToldStep(
-        step=step,
-        undone=tuple(sorted(undoes[step.step_id])) if step.step_id in undoes else None,
-        writes=step.step_id in tool_edits,
-        is_own=step.step_id in own,
-        parents=tuple(map(content_digest, parents.get(step.step_id, ()))),
-    )
+) -> list[ToldStep]:
+    tool_edits, own = set(tool_edits), set(own)
+    return [
+        ToldStep(
+            step=step,
+            undone=tuple(sorted(undoes[step.step_id])) if step.step_id in undoes else None,
+            writes=step.step_id in tool_edits,
+            is_own=step.step_id in own,
+            parents=tuple(map(content_digest, parents.get(step.step_id, ()))),
+        )
+        for step in steps
+    ]

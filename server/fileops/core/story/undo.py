@@ -5,7 +5,7 @@ content was then. A cluster is undone, or left if that would touch what others d
 others from then on, so the rules are asked again until nothing changes.
 """
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import accumulate
@@ -67,6 +67,8 @@ class Undo:
         self._next_event = max(self._chosen, default=0) + 1  # newer than what it undoes
         self._data, self._fmt = data, TextFormat(encoding=detect_format(data).encoding)
         self._texts = [texts.of(span) for span in vector]
+        newline = newline_of(self._fmt)
+        self._with_line_ends = [n for n, text in enumerate(self._texts) if newline in text]
         self._lent = {n: loans for n, span in enumerate(vector) if (loans := span.loans)}
         self.clusters: list[EventPlace] = []
         self._cluster_of: dict[tuple[int, int], EventPlace] = {}  # by event and number of the span
@@ -143,7 +145,8 @@ class Undo:
         """
         are_in_lines = not any(newline in self._texts[n] for n in (start, stop))
         n_ends = 0 if are_in_lines or self._texts[start].endswith(newline) else -1
-        for n in range(start + 1, stop):
+        with_line_ends = self._with_line_ends
+        for n in with_line_ends[bisect_right(with_line_ends, start) : bisect_left(with_line_ends, stop)]:
             if self._spans[n].was_there(event):
                 n_ends += self._texts[n].count(newline)
                 if n_ends > 0:

@@ -7,7 +7,7 @@ even if the daemon is started again.
 """
 
 import logging
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Literal, TypeVar
 
 import msgspec
@@ -16,7 +16,7 @@ from msgspec import Struct
 from fileops import __version__
 from fileops.core import splices as splicing
 from fileops.core.diff.contents import splices_between
-from fileops.core.merge.rewind import PlaceLeft, Rewound, rewind_file
+from fileops.core.merge.rewind import PlaceLeft, Rewound, rewind_file, tell_ahead
 from fileops.core.merge.texts import ContentOf
 from fileops.core.story.memory import FileMemory
 from fileops.core.text import detect_format
@@ -92,6 +92,13 @@ class FileHistory(Struct, frozen=True, kw_only=True):
         return rewind_file(
             self.steps, chosen, present, content_of, self.cancelled, self.undoes, self.tool_edits, self.memory
         )
+
+    def tell_ahead(self, chosen: Collection[str], present: bytes, content_of: ContentOf) -> Iterator[None]:
+        """Tell the story of a long history in parts, so that little is left for a rewind."""
+        if self.memory is not None:
+            yield from tell_ahead(
+                self.steps, chosen, present, content_of, self.cancelled, self.undoes, self.tool_edits, self.memory
+            )
 
 
 class _KeptRewind(Struct, frozen=True):

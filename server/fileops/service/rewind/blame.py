@@ -1,7 +1,7 @@
 """Finds out who wrote the lines of a file, by the record. Runs in worker threads."""
 
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import islice
 
 from msgspec.structs import replace
@@ -9,12 +9,13 @@ from msgspec.structs import replace
 from fileops.core import text
 from fileops.core.merge.authorship import OwnedLines, owners_of_lines
 from fileops.core.merge.stored_contents import StoredContents
-from fileops.core.merge.texts import ContentOf
+from fileops.core.merge.texts import ContentOf, StepTexts
 from fileops.core.merge.undo import MAX_COMPARED_BYTES
 from fileops.core.notebook.cell_page import lines_of_cells
 from fileops.core.notebook.cells import Notebook, fault_of, is_notebook_path, parse
 from fileops.core.notebook.sources import sources_in, sources_of, steps_of_sources
 from fileops.core.story.memory import FileMemory
+from fileops.core.story.story import tell_ahead
 from fileops.model.digest import content_digest
 from fileops.model.errors import BinaryFile, FileMissing, TooLarge
 from fileops.model.files import Snapshot
@@ -64,6 +65,29 @@ def blame(
 def owners_in(store: RecordedChanges, path: str, snapshot: Snapshot, memories: Memories | None) -> list[OwnedLines]:
     """Return the entries that blame names for the lines of a text, top to bottom."""
     return _owners_in(store, path, snapshot, _entries_of(store, path), memories)
+
+
+def prepare_blame(store: RecordedChanges, path: str, snapshot: Snapshot, memories: Memories) -> Iterator[None]:
+    """Tell the story of a file in parts before its blame is asked for, if it has many changes that are not told yet.
+
+    Yields after each part.
+    """
+    entries = _entries_of(store, path)
+    steps = steps_with_renames(entries, store, all_undos=True)
+    memory = memories.of(store, path, len(steps))
+    if memory is None or len(steps) < memory.n_told("blame") + MIN_BLAMED_STEPS:
+        return
+    yield from tell_ahead(
+        steps,
+        snapshot.data,
+        StepTexts(StoredContents(store)),
+        find_undone(entries),
+        memory=memory,
+        tool_edits=tool_edits_of(entries),
+        parents=_parents_of(entries, path),
+    )
+    _owners_in(store, path, snapshot, entries, memories)
+    yield
 
 
 def _entries_of(store: RecordedChanges, path: str) -> list[Entry]:

@@ -55,8 +55,8 @@ from fileops.model.rewind import (
 )
 from fileops.model.sessions import SessionName
 from fileops.ports import Decisions, FileSystem
-from fileops.service.rewind.answers import find_answer, find_rewind, keep_answer, key_of
-from fileops.service.rewind.blame import owners_in
+from fileops.service.rewind.answers import FileHistory, find_answer, find_rewind, keep_answer, key_of
+from fileops.service.rewind.blame import owners_in, prepare_blame
 from fileops.service.rewind.committed import CommittedFiles, GitState, UnkeptPlace
 from fileops.service.rewind.files import (
     TOO_LONG,
@@ -76,10 +76,9 @@ from fileops.service.rewind.files import (
 )
 from fileops.service.rewind.items import is_by
 from fileops.service.rewind.lineage import Lineages
-from fileops.service.rewind.memories import Memories, store_memory
+from fileops.service.rewind.memories import MIN_BLAMED_STEPS, Memories, store_memory
 
 MAX_FILES = 1000  # in one list
-MAX_PREPARED = 1000  # changes of one file that are computed before they are listed
 MAX_UNDONE = 20  # the newest undos of one file that are examined
 _UNRECORDED = ""  # instead of an entry's id
 _WHOLE_FILE = "file"  # instead of a digest, in the id of a change without lines
@@ -162,18 +161,25 @@ class UnkeptPlaces(Struct, frozen=True):
     def prepare(self, paths: Iterable[str]) -> Iterator[None]:
         """Compute what a list of these files would have, so that the record has the answers. Yields after each file.
 
-        Files with more new changes than MAX_PREPARED are left out: a daemon that ends waits for the one that is
-        computed. Those of which the story is remembered are not new.
+        A file with very many new changes is computed in parts, because a daemon that ends waits for one of them.
         """
         lineages = Lineages(self.store, _is_rename)
         chosen = {path: lineages.of(path) for path in paths}
         self._ask_git(chosen)
         for path, lineage in chosen.items():
-            n_open = sum(map(_is_open, lineage))
-            memory = self.memories.of(self.store, path, n_open)
-            if n_open <= MAX_PREPARED + (0 if memory is None else memory.n_listed):
-                self._all_places_in(path, lineage, self._read(path))
-                yield
+            snapshot = self._read(path)
+            if snapshot is not None and snapshot.exists and _is_text(snapshot):
+                yield from self._tell_ahead(path, lineage, snapshot)
+            self._all_places_in(path, lineage, snapshot)
+            yield
+            if snapshot is not None and snapshot.exists and _is_text(snapshot) and len(lineage) >= MIN_BLAMED_STEPS:
+                yield from prepare_blame(self.store, path, snapshot, self.memories)
+
+    def _tell_ahead(self, path: str, lineage: Sequence[Entry], snapshot: Snapshot) -> Iterator[None]:
+        """Tell the story of a file in parts, so that few changes are left for its places."""
+        chosen = _with_text(self._open(path, lineage, snapshot))
+        _, told = self._history(path, lineage, chosen)
+        yield from told.tell_ahead(chosen.keys(), snapshot.data, StoredContents(self.store))
 
     def _is_in(self, path: str, folders: tuple[str, ...] | None) -> bool:
         return folders is None or self.store.covers(folders, path)
@@ -382,9 +388,7 @@ class UnkeptPlaces(Struct, frozen=True):
         key = None
         if not opaque and overwritten is None and snapshot.source == "disk" and are_all_kept(lineage):
             key = key_of("places", lineage, [entry.entry_id for entry in unkept], made_of[0])
-        chosen = (
-            {} if is_long or overwritten is not None else {entry.entry_id: entry for entry in unkept if has_text(entry)}
-        )
+        chosen = {} if is_long or overwritten is not None else _with_text(unkept)
         known = find_answer(self.store, snapshot.path, key, KnownPlaces)
         if known is None:
             of_file = [UnkeptPlace(_change_of_file(opaque, is_undoable=is_undoable), None)] if opaque else []
@@ -433,17 +437,11 @@ class UnkeptPlaces(Struct, frozen=True):
 
         True if an undo of the entries would leave nothing.
         """
-        first = next((n for n, entry in enumerate(lineage) if entry.entry_id in chosen), None)
-        if first is None:
+        if not chosen or (snapshot.exists and not _is_text(snapshot)):
             return [], [], True
-        history = lineage[first:]
-        decided = {entry.entry_id for entry in history if entry.kept and is_by_agent(entry.by)}
-        steps = without_returns(steps_of(history), chosen, decided)
         present = snapshot.data if snapshot.exists else None
-        if present is not None and (is_too_long(present) or text.is_binary(present, text.detect_format(present))):
-            return [], [], True
-        memory = self.memories.of(self.store, snapshot.path, len(steps))
-        told, contents = make_history(snapshot.path, steps, history, set(chosen), memory), StoredContents(self.store)
+        history, told = self._history(snapshot.path, lineage, chosen)
+        steps, memory, contents = told.steps, told.memory, StoredContents(self.store)
         if are_all_kept(history) and snapshot.source == "disk":
             rewound = find_rewind(self.store, told, chosen, present, contents, kind="rewind of places")
         else:
@@ -452,6 +450,17 @@ class UnkeptPlaces(Struct, frozen=True):
         found = own_places(*of_file), find_shared_places(*of_file) if rewound.left else [], not rewound.left
         store_memory(self.store, snapshot.path, memory, "places", steps, chosen, history)
         return found
+
+    def _history(
+        self, path: str, lineage: Sequence[Entry], chosen: Collection[str]
+    ) -> tuple[Sequence[Entry], FileHistory]:
+        """Return the entries from the first chosen one on, and what a rewind of the chosen ones is computed from."""
+        first = next((n for n, entry in enumerate(lineage) if entry.entry_id in chosen), len(lineage))
+        history = lineage[first:]
+        decided = {entry.entry_id for entry in history if entry.kept and is_by_agent(entry.by)}
+        steps = without_returns(steps_of(history), chosen, decided)
+        memory = self.memories.of(self.store, path, len(steps))
+        return history, make_history(path, steps, history, set(chosen), memory)
 
     def _find_undone_places(self, lineage: Sequence[Entry], snapshot: Snapshot) -> Iterator[UndonePlace]:
         """Yield what people undid in one file since the newest turn of the session that wrote it."""
@@ -740,6 +749,17 @@ def entry_of_change(change_id: str) -> str:
 
 def _digest_in(change_id: str) -> str:
     return change_id.split(".")[1]
+
+
+def _is_text(snapshot: Snapshot) -> bool:
+    """Return whether the content can be compared with others."""
+    data = snapshot.data
+    return not is_too_long(data) and not text.is_binary(data, text.detect_format(data))
+
+
+def _with_text(entries: Iterable[Entry]) -> dict[str, Entry]:
+    """Return the entries of which the record has the text, by their ids."""
+    return {entry.entry_id: entry for entry in entries if has_text(entry)}
 
 
 def _is_open(entry: Entry) -> bool:

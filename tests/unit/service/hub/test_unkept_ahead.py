@@ -83,3 +83,18 @@ async def test_file_that_cannot_be_computed_does_not_stop_later_ones(
         ahead.note(["/c"])
         await prepared.until("/a", "/c")
     assert "computed ahead" in caplog.text
+
+
+async def test_file_that_goes_on_changing_is_computed_after_many_changes(
+    workers: SharedWorkers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(unkept_ahead, "QUIET_S", 3600.0)
+    monkeypatch.setattr(unkept_ahead, "MAX_CHANGES", 3)
+    prepared = Prepared()
+    ahead = UnkeptAhead(workers, prepared.prepare)
+    for paths in (["/a", "/b"], ["/b"], ["/b", "/c"]):
+        ahead.note(paths)
+    await prepared.until("/b")
+    ahead.note(["/c"])
+    ahead.note(["/c", "/b"])
+    await prepared.until("/b", "/c")
