@@ -104,7 +104,8 @@ class RecordGame:
         self.goes_on = threading.Event()
         self.goes_on.set()
         self._n_words = 0
-        self._made_at: dict[str, str] = {}  # where each word was written first
+        # Where each word was written first; nowhere, if a copy brought it back there, perhaps before the first entry.
+        self._made_at: dict[str, str | None] = {}
         # Files that an agent made by a copy. Those that it renamed count if their first name was used again since.
         self._copied: set[str] = set()
         self._saved_again: set[str] = set()  # words of others that only an editor's buffer had when it was saved
@@ -316,6 +317,7 @@ class RecordGame:
         self._note(f"{agent} copies {source.name} to {target.name}")
         self._put(target, self._lines(source))
         self._copied.add(str(target))
+        self._made_at |= {word: None for word in self._lines(source) if self._made_at.get(word) == str(target)}
         return True
 
     async def command_rename(self, dice: random.Random) -> bool:
@@ -468,7 +470,7 @@ class RecordGame:
         source.rename(target)
         if str(source) in self._copied:  # an undo may bring back the first name
             self._copied.add(str(target))
-        names = self._renamed.get(str(source), set()) | ({str(source)} if author in AGENTS else set())
+        names = self._renamed.get(str(source), set[str]()) | ({str(source)} if author in AGENTS else set[str]())
         if names := names - {str(target)}:
             self._renamed[str(target)] = names
 
