@@ -47,15 +47,36 @@ def ignored_signals() -> list[signal.Signals]:
 def warm_up() -> None:
     for name in WARM:
         importlib.import_module(f"fileops.{name}")
-    from lsprotocol.types import InitializeResult
-
+    importlib.import_module("watchdog.observers.inotify")  # by the first folder that is watched
     from fileops.arguments import parser
-    from fileops.lsp.converter import converter
 
-    converter().get_unstructure_hook(InitializeResult)  # lsprotocol resolves the types once for each process
     parser()
+    _convert_messages()
     gc.collect()
     gc.freeze()
+
+
+def _convert_messages() -> None:
+    """Those of most sessions: lsprotocol makes the code that converts a type when its first value comes."""
+    from lsprotocol import types
+
+    from fileops.lsp.converter import converter
+
+    conversions = converter()
+    for params in (
+        types.DidOpenTextDocumentParams,
+        types.DidChangeTextDocumentParams,
+        types.DidCloseTextDocumentParams,
+    ):
+        conversions.get_structure_hook(params)
+    capabilities = types.ServerCapabilities(
+        text_document_sync=types.TextDocumentSyncOptions(save=types.SaveOptions()),
+        execute_command_provider=types.ExecuteCommandOptions([]),
+        workspace=types.WorkspaceOptions(types.WorkspaceFoldersServerCapabilities(), types.FileOperationOptions()),
+    )
+    result = types.InitializeResult(capabilities, types.ServerInfo("fileops-server"))
+    for _ in range(2):  # what the first time makes for some types is dropped with what it makes for others
+        conversions.unstructure(result)
 
 
 class Start:
@@ -66,8 +87,8 @@ class Start:
         self.fds = fds
         self.gate = gate
 
-    def become(self) -> None:
-        """Make this process what was asked for, up to the first line of the program."""
+    def become(self, generators: list[random.Random]) -> None:
+        """Make this process what was asked for, up to the first line of the program. generators: to be seeded."""
         if os.read(self.gate, 1) != b"g":
             os._exit(1)
         asked = self.asked
@@ -90,7 +111,8 @@ class Start:
         if asked["environ"].get("LISTEN_PID") == str(asked["pid"]):
             os.environ["LISTEN_PID"] = str(os.getpid())
         time.tzset()
-        _seed_again()
+        for generator in generators:
+            generator.seed()
         os.chdir(asked["cwd"])
         tempfile.tempdir = None
         variables = [b"%b=%b" % variable for variable in os.environb.items()]
@@ -104,12 +126,13 @@ class Start:
         sys.argv = words
 
 
-def _seed_again() -> None:
-    """Else all forked processes would give their edits the same ids."""
+def _generators() -> list[random.Random]:
+    """Those that the program has made by now: else all forked processes would give their edits the same ids.
+
+    Looked for once, since a look at a value writes into its page, which a forked process then has to copy.
+    """
     modules = [module for name, module in sys.modules.items() if name.partition(".")[0] == "fileops"]
-    for value in [value for module in modules for value in vars(module).values()]:
-        if type(value) is random.Random:
-            value.seed()
+    return [value for module in modules for value in vars(module).values() if type(value) is random.Random]
 
 
 def _duplicate_above(fd: int, lowest: int) -> int:
@@ -239,6 +262,7 @@ def main() -> None:
     for number in ignored_signals():  # of a job in the background, whose processes may ignore less
         signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
     warm_up()
+    generators = _generators()
     sys.path.insert(0, TESTS)
     from support import warm_start
 
@@ -251,7 +275,7 @@ def main() -> None:
     if start is None:
         return
     listening.detach()  # `become` closes the descriptor
-    start.become()
+    start.become(generators)
     end.run_program()
 
 
