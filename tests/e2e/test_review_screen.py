@@ -49,6 +49,7 @@ def ask_about_each_edit(shared: Place, folder: Path) -> None:
 async def screen_in(shared: Place, folder: Path, **env: str) -> AsyncGenerator[Terminal]:
     environment = {name: value for name, value in shared.process_env.items() if name != "NO_COLOR"}
     ask_about_each_edit(shared, folder)
+    await asyncio.to_thread(shared.start)  # forked, and not by the command in the terminal, whose start is a real one
     async with terminal([*FILEOPS, "review"], cwd=folder, env={**environment, **env}, folder=shared.folder) as window:
         await window.until("Nothing waits")
         yield window

@@ -23,5 +23,5 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 @pytest.fixture
-def shim(library: Path, folder: str, tmp_path: Path) -> Shim:
-    return Shim.over(library, tmp_path / "control", folder)
+def shim(library: Path, folder: str) -> Shim:
+    return Shim.over(library, folder)

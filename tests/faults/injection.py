@@ -21,10 +21,11 @@ from support.patience import PATIENCE_S
 from support.rawclient import RawClient, raw_client
 
 _SHIM = Path(__file__).with_name("shim.c")
-_MAX_NAMES, _NAME_BYTES = 512, 16
+_MAX_NAMES, _NAME_BYTES, _FOLDERS_BYTES = 512, 16, 4096
 # armed, n_calls, at, action, number, fired, released, n_met, is_outdated, round, name, behind
 _ORDERS = struct.Struct(f"10i{_NAME_BYTES}s{_NAME_BYTES}s")
-_CONTROL_BYTES = _ORDERS.size + _MAX_NAMES * _NAME_BYTES
+_FOLDERS_AT = _ORDERS.size + _MAX_NAMES * _NAME_BYTES
+_CONTROL_BYTES = _FOLDERS_AT + _FOLDERS_BYTES
 
 IS_COMPLETE = os.environ.get("FILEOPS_FAULTS") == "all"  # every point; else a sample that differs from table to table
 
@@ -66,38 +67,44 @@ def reason_for_none() -> str | None:
 def build(folder: Path) -> Path:
     library = folder / "shim.so"
     subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", library, _SHIM, "-ldl"], check=True)
+    _control_file(library).write_bytes(bytes(_CONTROL_BYTES))
     return library
+
+
+def _control_file(library: Path) -> Path:
+    return library.with_name("control")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shim:
-    """One library and one mapped file; daemons are started one after another under it."""
+    """One library and one mapped file; daemons are started one after another under it.
+
+    Both are the same for all tests of a process, and so are the variables: most daemons are forked from one server.
+    """
 
     library: Path
-    control_file: Path
     folders: tuple[str, ...]
     control: mmap.mmap
 
     @classmethod
-    def over(cls, library: Path, control_file: Path, *folders: str) -> "Shim":
-        control_file.write_bytes(bytes(_CONTROL_BYTES))
-        with open(control_file, "r+b") as file:
+    def over(cls, library: Path, *folders: str) -> "Shim":
+        """Instead of the shim before it. library: of `build`."""
+        with open(_control_file(library), "r+b") as file:
             control = mmap.mmap(file.fileno(), _CONTROL_BYTES)
-        return cls(library=library, control_file=control_file, folders=folders, control=control)
+        control[:] = bytes(_CONTROL_BYTES)
+        return cls(library=library, folders=folders, control=control)
 
     @property
     def environment(self) -> dict[str, str]:
-        return {
-            "LD_PRELOAD": str(self.library),
-            "FAULTS_CONTROL": str(self.control_file),
-            "FAULTS_FOLDERS": ":".join(self.folders),
-        }
+        return {"LD_PRELOAD": str(self.library), "FAULTS_CONTROL": str(_control_file(self.library))}
 
     def arm(self, action: Action, spot: Spot | None = None, number: int = 0) -> None:
         """From here calls are counted, from 1. number: what a failing call says (errno)."""
         spot = spot or Spot()
         round_number = _ORDERS.unpack_from(self.control)[9] + 1
-        self.control[:] = bytes(_CONTROL_BYTES)
+        folders = ":".join(self.folders).encode()
+        assert len(folders) < _FOLDERS_BYTES
+        self.control[:] = bytes(_FOLDERS_AT) + folders.ljust(_FOLDERS_BYTES, b"\0")
         orders = (1, 0, spot.at, action, number, 0, 0, 0, 0, round_number, spot.name.encode(), spot.behind.encode())
         self.control[: _ORDERS.size] = _ORDERS.pack(*orders)
 

@@ -19,16 +19,17 @@
 
 #define MAX_NAMES 512
 #define NAME_BYTES 16
+#define FOLDERS_BYTES 4096
 enum { COUNT, KILL, KILL_HALF, FAIL, FAIL_ON, WAIT };
 
 struct control {
     volatile int armed, n_calls, at, action, number, fired, released, n_met, is_behind, round;
     char name[NAME_BYTES], behind[NAME_BYTES];
     char names[MAX_NAMES][NAME_BYTES];
+    char folders[FOLDERS_BYTES]; /* the watched ones, separated by ':' */
 };
 
 static struct control *control;
-static const char *folders;
 static long (*real_syscall)(long, ...);
 
 static void find_syscall(void) { /* other libraries may open files before our turn to start */
@@ -38,9 +39,7 @@ static void find_syscall(void) { /* other libraries may open files before our tu
 __attribute__((constructor)) static void start(void) {
     find_syscall();
     const char *path = getenv("FAULTS_CONTROL");
-    folders = getenv("FAULTS_FOLDERS");
-    if (folders) folders = strdup(folders); /* a process that is forked writes over its environment */
-    if (!path || !folders) return;
+    if (!path) return;
     int fd = (int)real_syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC, 0);
     if (fd < 0) return;
     void *at = mmap(NULL, sizeof(struct control), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -48,8 +47,8 @@ __attribute__((constructor)) static void start(void) {
     if (at != MAP_FAILED) control = at;
 }
 
-static int is_watched(const char *path) { /* folders: separated by ':' */
-    for (const char *at = folders; *at;) {
+static int is_watched(const char *path) {
+    for (const char *at = control->folders; *at;) {
         const char *end = strchrnul(at, ':');
         size_t n = (size_t)(end - at);
         if (n && !strncmp(path, at, n) && (path[n] == '/' || path[n] == ' ' || !path[n])) return 1;

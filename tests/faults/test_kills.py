@@ -136,7 +136,7 @@ def test_file_in_a_folder_that_cannot_hold_a_journal_is_recovered(shim: Shim, fo
         pytest.skip("only root may make a folder append-only")
     scene = SCENES["edit-swap"]
     state = f"{tmp_path}/state/fileops-server/journals"
-    over = Shim.over(shim.library, tmp_path / "control", folder, state)
+    over = Shim.over(shim.library, folder, state)
     scene.prepare(folder)
     if subprocess.run(["chattr", "+a", folder], capture_output=True, check=False).returncode != 0:
         pytest.skip("no append-only folders on this filesystem")

@@ -103,7 +103,7 @@ class Runner:
 def runner(library: Path, folder: str, tmp_path: Path) -> Iterator[Runner]:
     state = str(tmp_path / "set-state")
     os.mkdir(state)
-    running = Runner(Shim.over(library, tmp_path / "control", folder, state), folder, state)
+    running = Runner(Shim.over(library, folder, state), folder, state)
     yield running
     running.close()
 
@@ -198,7 +198,7 @@ def test_set_of_a_thousand_files_with_long_names_is_taken_back(library: Path, fo
     state.mkdir()
     for name in names:
         Path(name).write_text("old")
-    shim = Shim.over(library, tmp_path / "control", folder, str(state))
+    shim = Shim.over(library, folder, str(state))
     program = [sys.executable, "-m", "faults.set_runner", "many", folder, f"{state}/journals"]
     path = os.pathsep.join((str(Path(__file__).parents[1]), *sys.path))
     shim.arm(Action.KILL, Spot(at=500, name="renameat2"))

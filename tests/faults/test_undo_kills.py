@@ -130,7 +130,7 @@ def stage(library: Path, tmp_path: Path) -> Generator[Stage]:
     root = tmp_path.resolve() / "work"
     root.mkdir()
     with place() as here:
-        shim = Shim.over(library, tmp_path / "control", str(root), f"{here.folder}/state/fileops-server/sets")
+        shim = Shim.over(library, str(root), f"{here.folder}/state/fileops-server/sets")
         stage = Stage(shim, here, root)
         try:
             yield stage
