@@ -37,16 +37,17 @@ function M.decode(data, format)
   end
   if data:find('\0', 1, true) or not utf8.is_valid(data) then return nil end
   if data == '' then return { lines = {}, final_newline = true } end
-  local final_newline = data:sub(-1) == '\n'
-  local lines = vim.split(final_newline and data:sub(1, -2) or data, '\n', { plain = true })
+  local is_mac = format.fileformat == 'mac'
+  if is_mac and data:find('\n', 1, true) then return nil end -- Vim has a carriage return for it
+  local line_end = is_mac and '\r' or '\n'
+  local final_newline = data:sub(-1) == line_end
+  local lines = vim.split(final_newline and data:sub(1, -2) or data, line_end, { plain = true })
   if format.fileformat == 'dos' then
     for i, line in ipairs(lines) do
       local ended = i < #lines or final_newline
       if ended and line:sub(-1) ~= '\r' then return nil end
       if ended then lines[i] = line:sub(1, -2) end
     end
-  elseif format.fileformat == 'mac' then
-    return nil
   end
   return { lines = lines, final_newline = final_newline }
 end

@@ -94,3 +94,62 @@ t.it('each change is reported as Neovim does it to other language servers', func
   vim.lsp.stop_client(id)
   vim.bo[buf].modified = false
 end)
+
+--- The text of a document as the daemon was last sent all of it.
+---@param log string what `tee` has heard
+---@return string? text
+local function text_in(log)
+  local sent ---@type string?
+  rpc.framing(function(body)
+    local message = vim.json.decode(body)
+    if message.method == 'textDocument/didOpen' then sent = message.params.textDocument.text end
+    if message.method == 'textDocument/didChange' then sent = message.params.contentChanges[1].text end
+  end)(t.contents(log))
+  return sent
+end
+
+t.it('lines that end with CR, but for the last one, are sent and written as they are', function()
+  local log = t.folder() .. '/heard'
+  local heard = vim.list_extend({ 'sh', '-c', 'tee "$0" | "$@"', log }, assert(t.daemon()))
+  local formats = vim.o.fileformats
+  vim.o.fileformats = 'mac'
+  local path, agent, buf = world.new('one\rtwo\rthree\rfour', { cmd = heard })
+  vim.o.fileformats = formats
+  t.eq({ vim.bo[buf].fileformat, vim.bo[buf].endofline }, { 'mac', false })
+
+  --- Let the agent edit, and look at the text of the daemon before, and at what it has become.
+  ---@param lines string[] before
+  ---@param old string
+  ---@param new string
+  ---@param expected string[]
+  local function edited(lines, old, new, expected)
+    t.eq(vim.api.nvim_buf_get_lines(buf, 0, -1, true), lines)
+    t.async(function()
+      world.succeeded(agent:read({ file_path = path })) -- comes after the changes, over the same pipe
+      t.eq(text_in(log), table.concat(lines, '\r'))
+      world.succeeded(agent:edit({ file_path = path, old_string = old, new_string = new }))
+    end)
+    t.wait(
+      function() return vim.deep_equal(vim.api.nvim_buf_get_lines(buf, 0, -1, true), expected) end,
+      function() return 'the edit: ' .. vim.inspect(vim.api.nvim_buf_get_lines(buf, 0, -1, true)) end
+    )
+    t.eq({ vim.bo[buf].fileformat, vim.bo[buf].endofline }, { 'mac', false })
+    if not vim.bo[buf].modified then t.eq(t.contents(path), table.concat(expected, '\r')) end
+  end
+
+  edited({ 'one', 'two', 'three', 'four' }, 'two', 'TWO', { 'one', 'TWO', 'three', 'four' })
+  edited({ 'one', 'TWO', 'three', 'four' }, 'four', 'FOUR\rfive', { 'one', 'TWO', 'three', 'FOUR', 'five' })
+  t.eq(vim.bo[buf].modified, false)
+
+  -- the same beside what the person types
+  vim.api.nvim_feedkeys('ggOzero', 'xt', false)
+  local lines = { 'zero', 'one', 'TWO', 'THREE', 'and more', 'FOUR', 'five' }
+  edited({ 'zero', 'one', 'TWO', 'three', 'FOUR', 'five' }, 'three', 'THREE\rand more', lines)
+  edited(lines, 'five', 'FIVE', { 'zero', 'one', 'TWO', 'THREE', 'and more', 'FOUR', 'FIVE' })
+  lines[7] = 'FIVE'
+  t.eq({ vim.bo[buf].modified, t.contents(path) }, { true, 'one\rTWO\rthree\rFOUR\rfive' })
+  vim.bo[buf].fixendofline = false
+  vim.cmd.write()
+  t.eq(t.contents(path), table.concat(lines, '\r'))
+  edited(lines, 'zero', 'ZERO', { 'ZERO', 'one', 'TWO', 'THREE', 'and more', 'FOUR', 'FIVE' })
+end)
