@@ -69,7 +69,7 @@ async def test_editor_is_notified_of_an_edit_of_typing_beside_it_and_of_keeping(
 
     editor.open(path, "one\n2\nthree\n")
     editor.change(path, "zero\none\n2\nthree\n", version=2)
-    assert await editor.notification("fileops/didChangeUnkept") == {"file_path": str(path)}
+    assert await editor.notification("fileops/didChangeUnkept") == {"file_path": str(path), "typed": True}
     (file,) = (await _unkept(editor, path))["files"]
     assert (file["document_version"], [place["start_line"] for place in file["changes"]]) == (2, [3])
 

@@ -410,6 +410,8 @@ class DidChangeUnkeptParams(Value):
     METHOD: ClassVar[str] = "fileops/didChangeUnkept"
     file_path: str | None = None
     """Canonical path; null for many files, or all."""
+    typed: bool = False
+    """Whether only the text of an open document has changed since the last notification about the file."""
 
 
 class DidConflict(Value):

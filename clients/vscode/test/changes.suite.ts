@@ -97,6 +97,49 @@ export function changesSuite(): void {
       await editor.document.save();
     });
 
+    it('is not asked about while lines beside the changes are typed in, and moves with them', async () => {
+      const { path, editor } = await changed();
+      const shown = await vscode.workspace.openTextDocument(insides.before.of(vscode.Uri.file(path), ''));
+      const { list, daemon } = insides;
+      let [nAsked, isReported] = [0, false];
+      const listening = vscode.Disposable.from(
+        daemon.onDidSend(({ method }) => method === 'fileops/unkept' && nAsked++),
+        daemon.on('fileops/didChangeUnkept')(({ typed }) => (isReported ||= !typed)), // of the agent's edit, which may come late
+      );
+      const isListed = () => list.of(path)?.document_version === editor.document.version;
+      const pauseMs = list.besidePauseMs;
+      list.besidePauseMs = 3_600_000;
+      try {
+        let text = LINES;
+        do {
+          if (isReported) list.refresh(path);
+          await list.settled;
+          [nAsked, isReported] = [0, false];
+          for (const typed of ['x', 'y', 'z']) {
+            await typeInto(editor, edit => edit.insert(new vscode.Position(0, 0), typed));
+            text = `${typed}${text}`;
+            await until(() => shown.getText() === text, 'VS Code has the text before'); // which is a change of a document, too
+          }
+        } while (isReported);
+        assert.equal(nAsked, 0);
+        await typeInto(editor, edit => edit.insert(new vscode.Position(0, 0), '\n'));
+        assert.deepEqual(marks(path), [[3, 4, 'changed'], [9, 10, 'added'], [16, 16, 'removed']]);
+        await session.read({ file_path: path });
+        await session.edit({ file_path: path, old_string: 'line 20', new_string: 'LINE 20' });
+        await until(() => marks(path).length === 4, 'what an agent does meanwhile is listed');
+        assert.deepEqual(marks(path), [[3, 4, 'changed'], [9, 10, 'added'], [16, 16, 'removed'], [20, 21, 'changed']]);
+        await typeInto(editor, edit => edit.insert(new vscode.Position(3, 4), ' mine'));
+        await until(isListed, 'what is typed in a change is asked about');
+        list.besidePauseMs = pauseMs;
+        await typeInto(editor, edit => edit.insert(new vscode.Position(0, 0), 'x'));
+        await until(isListed, 'it is asked about in the end');
+      } finally {
+        listening.dispose();
+        list.besidePauseMs = pauseMs;
+      }
+      await editor.document.save();
+    });
+
     it('of a turn has its text before also after typing inside a change, which gives that another name', async () => {
       const { path, editor } = await changed();
       const { groupId } = await until(() => rowOf(path), 'its row');

@@ -3,7 +3,7 @@ import { without } from '../src/changes/before';
 import { spansOf } from '../src/changes/cells';
 import { compose, fragments, fragmentsOfCells, keptIn, linesOf, parseUnified } from '../src/review/hunks';
 import type { CellUiExtra } from '../src/protocol';
-import { followTyping, needsDrawing } from '../src/ui/spans';
+import { followTyping, isBeside, needsDrawing } from '../src/ui/spans';
 
 const DIFF = `--- a/f
 +++ b/f
@@ -96,6 +96,16 @@ export function hunksSuite(): void {
       assert.deepEqual(after(6, 1, 6, '\n'), [5, 9]);
       assert.deepEqual(after(6, 1, 7, ''), [5, 7]);
       assert.deepEqual(after(8, 0, 8, 'x\n'), [5, 8]);
+    });
+    it('knows what is typed beside spans, and cannot change what they are', () => {
+      const beside = (line: number, endLine: number, text: string): boolean =>
+        isBeside([{ start: 5, end: 8 }, { start: 12, end: 12 }], [{ range: { start: { line, character: 0 }, end: { line: endLine, character: 0 } }, text }]);
+      assert.deepEqual([beside(3, 3, 'x'), beside(9, 9, 'x'), beside(10, 10, 'x'), beside(13, 13, 'x')], [true, true, true, true], 'letters');
+      assert.deepEqual([beside(3, 3, '\n  '), beside(0, 3, ''), beside(9, 10, '')], [true, true, true], 'blank lines, and lines that are deleted');
+      assert.deepEqual([beside(4, 4, 'x'), beside(5, 5, 'x'), beside(7, 7, 'x'), beside(8, 8, 'x')], [false, false, false, false], 'in one, or next to it');
+      assert.deepEqual([beside(11, 11, 'x'), beside(12, 12, 'x')], [false, false], 'next to removed lines');
+      assert.deepEqual([beside(0, 4, ''), beside(8, 11, ''), beside(0, 19, '')], [false, false, false], 'lines up to one');
+      assert.ok(!beside(0, 0, 'x\n'), 'lines that may have been cut from one');
     });
     it('has an editor draw spans again only where it moves them in another way', () => {
       const isDue = (line: number, endLine: number, text: string, lineCount = 20): boolean =>

@@ -269,9 +269,9 @@ class LspServer(LanguageServer):
         """Send entries of the record to an editor that asked for them."""
         self.client.notify(DID_RECORD, did_record(entries, n_more))
 
-    def notify_unkept(self, file_path: str | None) -> None:
-        """Notify an editor that a file's unkept changes (None: many files') may have changed."""
-        self.client.notify(DID_CHANGE_UNKEPT, DidChangeUnkeptParams(file_path=file_path))
+    def notify_unkept(self, file_path: str | None, *, is_typed: bool) -> None:
+        """Notify an editor that a file's unkept changes (None: many files') may have changed. See the params."""
+        self.client.notify(DID_CHANGE_UNKEPT, DidChangeUnkeptParams(file_path=file_path, typed=is_typed))
 
     @property
     def n_waiting_for_others(self) -> int:

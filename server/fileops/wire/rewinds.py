@@ -111,11 +111,13 @@ class UnkeptParams(Params, frozen=True, kw_only=True):
     """Only changes in this turn."""
 
 
-class DidChangeUnkeptParams(msgspec.Struct, frozen=True, kw_only=True):
+class DidChangeUnkeptParams(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A file's unkept changes may have changed: ask again."""
 
     file_path: str | None
     """Canonical path; null for many files, or all."""
+    typed: bool = False
+    """Whether only the text of an open document has changed since the last notification about the file."""
 
 
 class KeepParams(Params, frozen=True, kw_only=True):

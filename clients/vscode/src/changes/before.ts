@@ -4,11 +4,14 @@
  */
 import * as vscode from 'vscode';
 import type { UnkeptChange } from '../protocol';
-import { followTyping, type Span } from '../ui/spans';
+import { followTyping, isBeside, type Span } from '../ui/spans';
 import type { UnkeptList } from './list';
 
 /** The path is the file's. The query is the turn whose changes are left out; without one, all changes are. */
 export const BEFORE = 'fileops-before';
+
+/** The scheme of a notebook's cell, with the path of the notebook. */
+export const OF_CELL = 'vscode-notebook-cell';
 
 /**
  * How long after the last key the text before is reported as changed. All of it is sent then, so not at each key; but
@@ -113,11 +116,13 @@ export class Before implements vscode.Disposable, vscode.TextDocumentContentProv
   }
 
   #follow(event: vscode.TextDocumentChangeEvent): void {
-    const { uri } = event.document;
+    const { document: { uri }, contentChanges, reason } = event;
+    if (!(uri.scheme === 'file' || uri.scheme === OF_CELL) || contentChanges.length === 0 || !this.list.of(uri.fsPath)) return;
     const marks = this.#marks.get(uri.toString());
-    if (!marks || event.contentChanges.length === 0) return;
+    this.list.refreshLater(event.document, marks !== undefined && reason === undefined && isBeside(marks, contentChanges));
+    if (!marks) return;
     this.#typed.fire(event);
-    followTyping(marks, event.contentChanges);
+    followTyping(marks, contentChanges);
     clearTimeout(this.#pauses.get(uri.toString()));
     const pauseMs = PAUSE_MS * Math.max(1, event.document.lineCount / SHORT_TEXT);
     this.#pauses.set(uri.toString(), setTimeout(() => this.#tellText(uri), pauseMs));

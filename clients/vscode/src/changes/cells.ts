@@ -7,12 +7,10 @@ import * as vscode from 'vscode';
 import type { CellTextsResult } from '../protocol';
 import type { Daemon } from '../daemon/daemon';
 import { AS_TEXT, isNotebook } from '../ui/labels';
-import { BEFORE, type Before, fileOf, isThere } from './before';
+import { BEFORE, type Before, fileOf, isThere, OF_CELL } from './before';
 
 /** The path is the notebook's with `AS_TEXT`, the query as of `BEFORE`, the fragment `before` or `after`. */
 export const CELLS = 'fileops-cells';
-
-const OF_CELL = 'vscode-notebook-cell';
 
 /** The file whose text before, or cells, a document of ours shows. */
 export function ownFile(uri: vscode.Uri | undefined): vscode.Uri | undefined {

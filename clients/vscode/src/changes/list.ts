@@ -9,11 +9,18 @@ import type { UnkeptChange, UnkeptFile, UnkeptResult, UnkeptSession, UnkeptTurn 
 
 const PAUSE_MS = 150; // between two questions for all: the view need not follow each edit
 const TYPING_PAUSE_MS = 500; // without a key, before a file is asked about
-const RELOAD_PAUSE_MS = 50; // the same for a document without unsaved text: it was reloaded, not typed in
+const RELOAD_PAUSE_MS = 50; // the same for a document without unsaved text: it was reloaded, unless a first letter was typed
 const LONGEST_MS = 2_000; // after which it is asked about although the user is still typing; longer in a file with more changes
 const FEW_CHANGES = 100; // an answer about 1,000 takes a tenth of a second of this window
 
 const NOTHING: UnkeptResult = { n_files: 0, n_changes: 0, added: 0, removed: 0, files: [], sessions: [] };
+
+/** A file that was typed in. since: the first key in one of its changes, on the clock of `performance`. */
+interface Typed {
+  document: vscode.TextDocument;
+  since: number | undefined;
+  pause: NodeJS.Timeout;
+}
 
 /** The changes of one turn of an agent. */
 export interface Group {
@@ -31,21 +38,27 @@ export class UnkeptList implements vscode.Disposable {
   /** Like onDidChange, and also when the same is listed for another version of a document. */
   readonly onDidLoad = this.#loaded.event;
   readonly #disposables: vscode.Disposable[];
+  /**
+   * Without a key, before a file is asked about in which only lines beside its changes were typed in. Their marks have
+   * moved, and the daemon lists others only if what an agent had written was typed again. A test sets it.
+   */
+  besidePauseMs = 5_000;
   #all: UnkeptResult = NOTHING;
   #pause: NodeJS.Timeout | undefined;
-  /** By path, the files to ask about when typing pauses. since: the first key, on the clock of `performance`. */
-  readonly #typed = new Map<string, { since: number; pause: NodeJS.Timeout }>();
+  /** By path, the files to ask about when typing pauses. */
+  readonly #typed = new Map<string, Typed>();
   /** Questions are asked one after another, because an older answer must not replace a newer one. */
   #turn: Promise<void> = Promise.resolve();
 
   constructor(readonly daemon: Daemon) {
     this.#disposables = [
       this.#changed, this.#loaded,
-      daemon.on('fileops/didChangeUnkept')(({ file_path }) => {
-        if (file_path === null || !this.#typed.has(file_path)) this.refresh(file_path ?? undefined);
-      }),
-      vscode.workspace.onDidChangeTextDocument(({ document, contentChanges }) => {
-        if (contentChanges.length > 0 && this.#files.has(document.uri.fsPath)) this.refreshLater(document);
+      daemon.on('fileops/didChangeUnkept')(({ file_path, typed }) => {
+        if (file_path === null) return this.refresh();
+        const waiting = this.#typed.get(file_path);
+        if (typed && (waiting || vscode.workspace.textDocuments.some(({ uri, isDirty }) => isDirty && uri.fsPath === file_path))) return; // here
+        if (waiting) this.refreshLater(waiting.document);
+        else this.refresh(file_path);
       }),
       daemon.onDidChangeState(state => (state === 'running' ? this.refresh() : this.#set(NOTHING))),
     ];
@@ -103,14 +116,16 @@ export class UnkeptList implements vscode.Disposable {
     this.#ask(() => this.#load(filePath));
   }
 
-  /** Its file, once the user has not typed in it for a while. */
-  refreshLater({ uri: { fsPath }, isDirty }: vscode.TextDocument): void {
+  /** Its file, once the user has not typed in it for a while. isBeside: they typed beside its changes only. */
+  refreshLater(document: vscode.TextDocument, isBeside = false): void {
+    const { uri: { fsPath }, isDirty } = document;
     const now = performance.now();
-    const since = this.#typed.get(fsPath)?.since ?? now;
+    const since = this.#typed.get(fsPath)?.since ?? (isBeside ? undefined : now);
     this.#forgetTyping(fsPath);
     const longestMs = LONGEST_MS * Math.max(1, (this.#files.get(fsPath)?.changes.length ?? 0) / FEW_CHANGES);
-    const pauseMs = Math.min(isDirty ? TYPING_PAUSE_MS : RELOAD_PAUSE_MS, since + longestMs - now);
-    this.#typed.set(fsPath, { since, pause: setTimeout(() => this.refresh(fsPath), pauseMs) });
+    const pauseMs = !isDirty ? RELOAD_PAUSE_MS : since === undefined ? this.besidePauseMs : Math.min(TYPING_PAUSE_MS, since + longestMs - now);
+    const ask = (): void => (document.isDirty && !isDirty ? this.refreshLater(document, isBeside) : this.refresh(fsPath));
+    this.#typed.set(fsPath, { document, since, pause: setTimeout(ask, pauseMs) });
   }
 
   #forgetTyping(filePath: string): void {

@@ -1032,6 +1032,8 @@ export interface DidChangeReviewsParams {
 export interface DidChangeUnkeptParams {
   /** Canonical path; null for many files, or all. */
   file_path: string | null;
+  /** Whether only the text of an open document has changed since the last notification about the file. */
+  typed?: boolean;
 }
 /** The client opened or closed folders. */
 export interface DidChangeWorkspaceFoldersParams {

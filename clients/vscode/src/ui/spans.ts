@@ -29,6 +29,15 @@ export function followTyping(spans: Iterable<Span>, changes: readonly Replaced[]
 }
 
 /**
+ * Whether the spans are the same afterwards, but for their lines: all was typed in other lines, not even next to them,
+ * and can be no text of lines that was cut or deleted elsewhere. spans: before the changes.
+ */
+export function isBeside(spans: readonly Span[], changes: readonly Replaced[]): boolean {
+  return changes.every(({ range, text }) => (!/[\r\n]/.test(text) || text.trim() === '')
+    && spans.every(({ start, end }) => range.end.line < start - 1 || range.start.line > end));
+}
+
+/**
  * Whether an editor, which moves what it has drawn, may afterwards have it on lines other than the spans, or not at
  * all. spans: before the changes; document: after them.
  */

@@ -6,6 +6,7 @@ keystroke costs one set lookup: the files with such changes are known here, perh
 
 import threading
 from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Protocol
 
 from msgspec import Struct
 
@@ -15,11 +16,15 @@ from fileops.service.hub.sessions import Throttle
 
 MAX_PATHS = 20  # at a time; beyond this, one notification for all files
 
-Send = Callable[[str | None], None]
+
+class Send(Protocol):
+    """Sends a path, or None for all files. is_typed: only the text of an open document has changed."""
+
+    def __call__(self, path: str | None, /, *, is_typed: bool) -> None: ...
 
 
 class _UnkeptEditor(Struct, frozen=True):
-    """An editor. send: takes a path, or None for all files. concerns: whether a path is open or in a folder."""
+    """An editor. concerns: whether a path is open or in a folder."""
 
     send: Send
     concerns: Callable[[str], bool]
@@ -33,7 +38,7 @@ class UnkeptFeed:
         self._lock = threading.Lock()
         self._editors: dict[str, _UnkeptEditor] = {}
         self._paths: set[str] = set()  # files with changes to keep or places that were undone
-        self._waiting: dict[str, None] = {}  # in the order of their changes
+        self._waiting: dict[str, bool] = {}  # in the order of their changes: whether they were only typed in
         self._is_all = False
         self._has_undone = False
         self._throttle = Throttle(self._send)
@@ -67,7 +72,7 @@ class UnkeptFeed:
     def note_text(self, path: str) -> None:
         """Note a document's new text. Called after every keystroke."""
         if path in self._paths:
-            self._request((path,))
+            self._request((path,), is_typed=True)
 
     def note_kept(self, paths: Iterable[str]) -> None:
         """Note that changes in these files were kept or undone."""
@@ -92,9 +97,10 @@ class UnkeptFeed:
             self._has_undone, self._is_all = False, True
         self._request(())
 
-    def _request(self, paths: Iterable[str]) -> None:
+    def _request(self, paths: Iterable[str], *, is_typed: bool = False) -> None:
         with self._lock:
-            self._waiting.update(dict.fromkeys(paths))
+            for path in paths:
+                self._waiting[path] = is_typed and self._waiting.get(path, True)
             if not self._editors:
                 self._waiting.clear()
             if not self._waiting and not self._is_all:
@@ -108,5 +114,8 @@ class UnkeptFeed:
             editors = list(self._editors.values())
         for editor in editors:
             shown = [path for path in paths if editor.concerns(path)]
-            for path in (None,) if is_all or len(shown) > MAX_PATHS else shown:
-                editor.send(path)
+            if is_all or len(shown) > MAX_PATHS:
+                editor.send(None, is_typed=False)
+            else:
+                for path in shown:
+                    editor.send(path, is_typed=paths[path])

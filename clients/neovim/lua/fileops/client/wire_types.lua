@@ -416,6 +416,7 @@
 
 ---@class (exact) fileops.wire.DidChangeUnkeptParams A file's unkept changes may have changed: ask again.
 ---@field file_path? string Canonical path; null for many files, or all.
+---@field typed? boolean Whether only the text of an open document has changed since the last notification about the file.
 
 ---@class (exact) fileops.wire.DidConflictParams An edit was refused because the file had changed since it was read.
 ---@field file_path string Path as the session gave it.
