@@ -1,22 +1,33 @@
 /**
  * Who wrote a line that is kept or committed: a hover says it of the lines of agents, as the line that is not kept says
- * it by itself. At the cursor, VS Code's *Show or Focus Hover* shows it. The daemon is asked each time.
+ * it by itself. At the cursor, VS Code's *Show or Focus Hover* shows it. The daemon is asked once about a text.
  */
 import * as vscode from 'vscode';
 import type { Agents } from '../agents';
 import type { Daemon } from '../daemon/daemon';
+import type { BlameResult } from '../protocol';
 import { moment } from '../ui/labels';
 import type { ChangesHere } from './here';
 
 export class Authors implements vscode.Disposable, vscode.HoverProvider {
-  readonly #provider = vscode.languages.registerHoverProvider({ scheme: 'file' }, this);
+  readonly #disposables: vscode.Disposable[];
+  /** Who wrote the text that was hovered over last. */
+  #known: { document: vscode.TextDocument; version: number; answer: Promise<BlameResult> } | undefined;
 
-  constructor(readonly daemon: Daemon, readonly agents: Agents, readonly here: ChangesHere, readonly log: vscode.LogOutputChannel) {}
+  constructor(readonly daemon: Daemon, readonly agents: Agents, readonly here: ChangesHere, readonly log: vscode.LogOutputChannel) {
+    const forget = (): void => (this.#known = undefined);
+    this.#disposables = [
+      vscode.languages.registerHoverProvider({ scheme: 'file' }, this),
+      daemon.on('fileops/didChangeUnkept')(forget), // the record may have another author for the same text
+      daemon.onDidChangeState(forget),
+    ];
+  }
 
-  async provideHover({ uri }: vscode.TextDocument, { line }: vscode.Position, token: vscode.CancellationToken): Promise<vscode.Hover | undefined> {
+  async provideHover(document: vscode.TextDocument, { line }: vscode.Position): Promise<vscode.Hover | undefined> {
+    const { uri } = document;
     if (this.here.isMarked(uri, line) || !this.daemon.can('fileops/blame')) return undefined;
     try {
-      const { lines } = await this.daemon.request('fileops/blame', { file_path: uri.fsPath }, token);
+      const { lines } = await this.#blame(document);
       const run = lines.find(({ first_line, n_lines }) => first_line <= line + 1 && line + 1 < first_line + n_lines);
       if (!run?.by || run.time === null || run.by.kind === 'person' || run.by.kind === 'outside') return undefined;
       return new vscode.Hover(new vscode.MarkdownString().appendText(`${this.agents.authorOf(run.by)}, ${moment(run.time)}`));
@@ -26,7 +37,16 @@ export class Authors implements vscode.Disposable, vscode.HoverProvider {
     }
   }
 
+  /** No token: the next line that is hovered over needs the same answer. */
+  #blame(document: vscode.TextDocument): Promise<BlameResult> {
+    const { uri, version } = document;
+    if (this.#known?.document === document && this.#known.version === version) return this.#known.answer;
+    const known = this.#known = { document, version, answer: this.daemon.request('fileops/blame', { file_path: uri.fsPath }) };
+    known.answer.catch(() => this.#known === known && (this.#known = undefined));
+    return known.answer;
+  }
+
   dispose(): void {
-    this.#provider.dispose();
+    for (const disposable of this.#disposables) disposable.dispose();
   }
 }
