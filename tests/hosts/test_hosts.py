@@ -1,19 +1,21 @@
 """Real agent hosts with a scripted model, configured exactly as `mcp config` prints it."""
 
 import contextlib
+import json
 import os
 import signal
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Generator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from hosts.hosts import CONVERSATION_S, HOSTS, Host, Place, Start
+from hosts.misspelling import MENDED, RUFF, misspelling
 from hosts.scripted_model import Call, Result, Say, ScriptedModel, Step, offered_name, serving
 from support import daemon_process
 from support.patience import PATIENCE_S
@@ -29,8 +31,9 @@ CODE = "".join(f"line {number}\n" for number in range(1, 13))
 
 @dataclass(frozen=True)
 class Story:
-    """What the model was offered and got, what `a.txt` was at the end, and what the host wanted of the internet.
+    """What the model was offered and got, what two files were at the end, and what the host wanted of the internet.
 
+    text, trip: `a.txt` and `trip.py`.
     servers: those that it had when it was killed, before the model's last answer.
     """
 
@@ -38,6 +41,7 @@ class Story:
     tools: list[str]
     results: dict[str, Result]
     text: str
+    trip: str
     wanted: set[str]
     servers: set[int]
 
@@ -87,7 +91,7 @@ def placed(
         yield place
 
 
-def steps(project: Path, host: Host, at_end: Callable[[], None]) -> dict[str, Step]:
+def steps(project: Path, host: Host) -> dict[str, Step]:
     hello = project / "a.txt"
     hello.write_text("hello x\n", encoding="utf-8")
     lines = "".join(f"line {n:054d}\n" for n in range(N_CHARACTERS // 60))
@@ -143,7 +147,6 @@ def steps(project: Path, host: Host, at_end: Callable[[], None]) -> dict[str, St
         "long read": Call("Read", {"file_path": str(project / "long.txt")}),
         "image": Call("Read", {"file_path": str(project / "picture.png")}),
         "own edit": host.own_edit(hello),
-        "end": Say("ALL-DONE", before=at_end),
     }
 
 
@@ -167,20 +170,19 @@ def story(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         reached.set()
         killed.wait(CONVERSATION_S)
 
-    script = steps(folder / "project", host, hold)
-    model = ScriptedModel(list(script.values()))
+    script = steps(folder / "project", host)
+    trip = folder / "project" / "trip.py"
+    model = ScriptedModel([*script.values(), *misspelling(trip, Say("ALL-DONE", before=hold), len(script))])
     # A shared daemon: only there does a hook know whether the session has our tools.
-    with (
-        daemon_process.place() as daemon,
-        placed(folder, model, daemon=daemon) as place,
-        running(host, place) as (process, log),
-    ):
+    with daemon_process.place() as daemon, placed(folder, model, daemon=daemon) as place, ExitStack() as stack:
+        place.put({"~/.config/fileops/language-servers.json": json.dumps(RUFF)})
+        process, log = stack.enter_context(running(host, place))
         try:
             deadline = time.monotonic() + CONVERSATION_S
             while not reached.wait(0.05) and process.poll() is None:
                 assert time.monotonic() < deadline, log.read_text(encoding="utf-8", errors="replace")[-3000:]
             output = log.read_text(encoding="utf-8", errors="replace")
-            assert len(model.results) == len(script) - 1, f"the conversation ended early: {output[-3000:]}"
+            assert len(model.results) > len(script), f"the conversation ended early: {output[-3000:]}"
             family, servers = descendants(process.pid), servers_of(process.pid)
             for pid in {process.pid, *family} - servers:
                 kill(pid)
@@ -189,7 +191,7 @@ def story(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
             killed.set()
         results = dict(zip(script, model.results, strict=False))
         text = (place.project / "a.txt").read_text(encoding="utf-8")
-        yield Story(host, model.tools_at_first, results, text, model.wanted, servers)
+        yield Story(host, model.tools_at_first, results, text, trip.read_text("utf-8"), model.wanted, servers)
 
 
 def test_host_offers_all_tools_immediately(story: Story) -> None:
@@ -273,6 +275,10 @@ def test_image_arrives_as_an_image(story: Story) -> None:
 def test_own_edit_tool_of_host_changes_nothing(story: Story) -> None:
     assert story.text == "hello again\n"
     assert story.host.refusal in story.results["own edit"].text
+
+
+def test_agent_mends_the_error_of_which_the_answer_told_it(story: Story) -> None:
+    assert story.trip == MENDED
 
 
 def test_host_wants_nothing_of_the_internet_but_what_is_known(story: Story) -> None:
