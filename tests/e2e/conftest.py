@@ -1,12 +1,16 @@
 """What tests of whole processes share: a place for a daemon, and records of what the pytest-lsp suite exchanges."""
 
 from collections.abc import Generator, Iterator
+from pathlib import Path
 from typing import cast
 
 import pytest
 
 from support.daemon_process import Place, place_of_test
+from support.hostile_package import hostile_in
 from support.lsp_client import RECORDS, TRANSCRIPTS, Record
+from support.once import made_once
+from support.sample_package import installed_in
 
 
 @pytest.fixture
@@ -26,3 +30,18 @@ def shared(monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
     """Where a shared daemon of this test belongs; clients of the test find it there. It is ended with the test."""
     with place_of_test(monkeypatch) as made:
         yield made
+
+
+@pytest.fixture(scope="session")
+def sites(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """For PYTHONPATH: the example of a plugin as an installed package, and one that misbehaves.
+
+    The same for all tests, so that their daemons are forked from one server.
+    """
+
+    def make(folder: Path) -> None:
+        installed_in(folder / "example")
+        hostile_in(folder / "hostile")
+
+    made = made_once("sites", make, tmp_path_factory)
+    return f"{made}/example/site:{made}/hostile/site"

@@ -8,15 +8,9 @@ from typing import Any
 import pytest
 
 from fileops.concurrency.workers import N_FOR_PLUGINS
-from support.hostile_package import hostile_in
 from support.patience import wait_until
 from support.rawclient import RawClient, edit_of, raw_client
 from support.sshd import descendants_of, is_alive
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return hostile_in(tmp_path_factory.mktemp("package"))
 
 
 @pytest.fixture
@@ -26,8 +20,8 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def daemon(site: Path, timeout_s: float = 0.5, **more: str) -> Any:
-    return raw_client(env={"PYTHONPATH": str(site), "FILEOPS_PLUGIN_TIMEOUT_S": str(timeout_s), **more})
+def daemon(sites: str, timeout_s: float = 0.5, **more: str) -> Any:
+    return raw_client(env={"PYTHONPATH": sites, "FILEOPS_PLUGIN_TIMEOUT_S": str(timeout_s), **more})
 
 
 def edit_by(file: Path, strategy: str) -> Any:
@@ -41,8 +35,8 @@ STOPPED = "it did not end within 0.5 s and was stopped"
 
 # R-PLUGIN-1
 @pytest.mark.parametrize("strategy", ["sleeping", "looping", "holding", "forking"])
-def test_strategy_that_does_not_end_is_stopped_and_named(file: Path, site: Path, strategy: str) -> None:
-    with daemon(site) as client:
+def test_strategy_that_does_not_end_is_stopped_and_named(file: Path, sites: str, strategy: str) -> None:
+    with daemon(sites) as client:
         client.initialize()
         client.read(file)
         for _ in range(2):
@@ -64,9 +58,9 @@ def test_strategy_that_does_not_end_is_stopped_and_named(file: Path, site: Path,
     ],
 )
 def test_strategy_that_breaks_its_process_is_named_and_the_process_replaced(
-    file: Path, site: Path, strategy: str, reason: str
+    file: Path, sites: str, strategy: str, reason: str
 ) -> None:
-    with daemon(site, 20, FILEOPS_PLUGIN_MEMORY_MB="300") as client:
+    with daemon(sites, 20, FILEOPS_PLUGIN_MEMORY_MB="300") as client:
         client.initialize()
         client.read(file)
         result = client.result("fileops/edit", edit_by(file, strategy))
@@ -75,9 +69,9 @@ def test_strategy_that_breaks_its_process_is_named_and_the_process_replaced(
         assert client.shut_down() == 0
 
 
-def test_process_is_used_again_and_what_a_plugin_prints_does_not_reach_the_client(file: Path, site: Path) -> None:
+def test_process_is_used_again_and_what_a_plugin_prints_does_not_reach_the_client(file: Path, sites: str) -> None:
     """R-PLUGIN-1, R-FRAME-1"""
-    with daemon(site, 20, PYTHONUNBUFFERED="") as client:
+    with daemon(sites, 20, PYTHONUNBUFFERED="") as client:
         client.initialize()
         client.read(file)
         assert descendants_of(client.process.pid) == []  # none before the first use
@@ -103,8 +97,8 @@ def test_process_is_used_again_and_what_a_plugin_prints_does_not_reach_the_clien
         ("odd", "it gave no reason but int"),
     ],
 )
-def test_validator_without_an_answer_refuses_and_is_named(file: Path, site: Path, validator: str, reason: str) -> None:
-    with daemon(site, 0.5 if reason == STOPPED else 20) as client:
+def test_validator_without_an_answer_refuses_and_is_named(file: Path, sites: str, validator: str, reason: str) -> None:
+    with daemon(sites, 0.5 if reason == STOPPED else 20) as client:
         client.initialize(initializationOptions={"validators": [validator]})
         client.read(file)
         error = client.result("fileops/edit", edit_of(file))["error"]
@@ -123,9 +117,9 @@ def require_local_edits(client: RawClient, folder: Path) -> None:
     assert client.result("fileops/history")["edits"]
 
 
-def test_blocking_plugins_occupy_no_worker_during_or_after_their_call(site: Path, tmp_path: Path) -> None:
+def test_blocking_plugins_occupy_no_worker_during_or_after_their_call(sites: str, tmp_path: Path) -> None:
     """More of them than there are worker threads of any kind."""
-    with daemon(site) as client:
+    with daemon(sites) as client:
         client.initialize()
         waiting: list[Any] = []
         for n in range(24):
@@ -148,9 +142,9 @@ def held_by(pid: int) -> tuple[int, int, list[int]]:
 
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="what a process holds is read from /proc")
-def test_many_blocking_plugin_calls_leave_no_process_or_thread(file: Path, site: Path, tmp_path: Path) -> None:
+def test_many_blocking_plugin_calls_leave_no_process_or_thread(file: Path, sites: str, tmp_path: Path) -> None:
     """R-PLUGIN-1. After the first of them, which starts what stays."""
-    with daemon(site, 0.05) as client:
+    with daemon(sites, 0.05) as client:
         client.initialize()
         client.read(file)
         require_local_edits(client, tmp_path)
@@ -177,15 +171,15 @@ def begin_blocked(client: RawClient, file: Path) -> tuple[Any, int]:
     return msg_id, descendants_of(client.process.pid)[0]
 
 
-def test_cancel_of_an_edit_whose_plugin_blocks_is_answered_at_once(file: Path, site: Path) -> None:
-    with daemon(site, 3600) as client:
+def test_cancel_of_an_edit_whose_plugin_blocks_is_answered_at_once(file: Path, sites: str) -> None:
+    with daemon(sites, 3600) as client:
         msg_id, _ = begin_blocked(client, file)
         client.notify("$/cancelRequest", {"id": msg_id})
         assert client.answer(msg_id)["error"]["code"] == -32800
 
 
-def test_daemon_ends_while_a_plugin_blocks(file: Path, site: Path) -> None:
-    with daemon(site, 3600) as client:
+def test_daemon_ends_while_a_plugin_blocks(file: Path, sites: str) -> None:
+    with daemon(sites, 3600) as client:
         msg_id, child = begin_blocked(client, file)
         assert client.shut_down() == 0
         assert client.answer(msg_id)["error"]["code"] == -32800
@@ -193,16 +187,16 @@ def test_daemon_ends_while_a_plugin_blocks(file: Path, site: Path) -> None:
         assert "leaving" not in client.stderr
 
 
-def test_plugin_that_blocks_does_not_outlive_a_daemon_that_is_killed(file: Path, site: Path) -> None:
-    with daemon(site, 3600) as client:
+def test_plugin_that_blocks_does_not_outlive_a_daemon_that_is_killed(file: Path, sites: str) -> None:
+    with daemon(sites, 3600) as client:
         _, child = begin_blocked(client, file)
         os.kill(client.process.pid, signal.SIGKILL)
         wait_until(lambda: not is_alive(child))
 
 
 @pytest.mark.parametrize("value", ["0", "-1", "soon", "nan", "inf"])
-def test_invalid_time_limit_is_reported_and_the_default_applies(file: Path, site: Path, value: str) -> None:
-    with daemon(site, FILEOPS_PLUGIN_TIMEOUT_S=value) as client:
+def test_invalid_time_limit_is_reported_and_the_default_applies(file: Path, sites: str, value: str) -> None:
+    with daemon(sites, FILEOPS_PLUGIN_TIMEOUT_S=value) as client:
         client.initialize()
         client.read(file)
         assert client.result("fileops/edit", edit_by(file, "talking"))["status"] == "success"

@@ -7,19 +7,11 @@ import pytest
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
-from support.hostile_package import hostile_in
 from support.lsp_client import SUITE, Json, serving
-from support.sample_package import SOURCES, installed_in
+from support.sample_package import SOURCES
 
 pytestmark = SUITE
 TEXT = b"\xef\xbb\xbfdef f():\r\n    return 1\r\n\xff \t\r\nend"
-
-
-@pytest.fixture(scope="module")
-def sites(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """For PYTHONPATH: the example of a plugin as an installed package, and one that misbehaves."""
-    folder = tmp_path_factory.mktemp("package")
-    return f"{installed_in(folder / 'example')}:{hostile_in(folder / 'hostile')}"
 
 
 @pytest.fixture

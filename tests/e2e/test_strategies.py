@@ -6,8 +6,6 @@ import pathlib
 import pytest
 
 from fileops_client import FileOpsClient, ResponseError
-from support.hostile_package import hostile_in
-from support.sample_package import installed_in
 
 
 @pytest.fixture
@@ -72,12 +70,6 @@ async def test_slow_correction_delays_no_other_request(file: pathlib.Path, conte
         edit = client.begin("fileops/edit", {"file_path": str(hard), "old_string": old, "new_string": "x"})
         assert (await asyncio.wait_for(client.read(file), 30)).ok
         assert (await asyncio.wait_for(edit, 30))["error"]["code"] == "no_match"
-
-
-@pytest.fixture
-def sites(tmp_path: pathlib.Path) -> str:
-    """For PYTHONPATH: the example of a plugin as an installed package, and one that misbehaves."""
-    return f"{installed_in(tmp_path / 'example')}:{hostile_in(tmp_path / 'hostile')}"
 
 
 async def test_installed_package_provides_strategies(file: pathlib.Path, sites: str) -> None:

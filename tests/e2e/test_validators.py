@@ -6,15 +6,6 @@ from typing import Any
 import pytest
 
 from fileops_client import Answer, FileOpsClient, Options, Question, ResponseError
-from support.hostile_package import hostile_in
-from support.sample_package import installed_in
-
-
-@pytest.fixture(scope="module")
-def sites(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """For PYTHONPATH: the example of a plugin as an installed package, and one that misbehaves."""
-    folder = tmp_path_factory.mktemp("package")
-    return f"{installed_in(folder / 'example')}:{hostile_in(folder / 'hostile')}"
 
 
 @pytest.fixture
