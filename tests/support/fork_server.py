@@ -25,6 +25,10 @@ from typing import Any
 
 MAX_FDS = 16
 PADDING = 32768  # bytes of an argument, and of a variable, in whose place forked processes show theirs
+_PR_GET_TID_ADDRESS = 40
+_SYS_CLONE = 56  # on x86_64
+_CLONE_PARENT = 0x8000
+_FLAGS_OF_FORK = 0x01200000 | signal.SIGCHLD  # CLONE_CHILD_SETTID and CLONE_CHILD_CLEARTID, as the C library's fork
 TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
@@ -206,6 +210,7 @@ class _QuickEnd:
 
 def serve(listening: socket.socket) -> Start | None:
     """Fork what is asked for. Returns in each forked process with what it is to be, and at the end with None."""
+    fork_for_parent = _ForkForParent()
     while True:
         readable, _, _ = select.select([listening, 0], [], [])
         if 0 in readable:  # the process of tests has ended
@@ -214,7 +219,10 @@ def serve(listening: socket.socket) -> Start | None:
         with connection:
             asked, fds = _receive(connection)
             gate, opening = os.pipe()
-            pid = _fork_orphan(is_detached=asked["is_detached"])
+            if asked["pid"] == os.getppid() and not asked["is_detached"]:
+                pid = fork_for_parent()
+            else:
+                pid = _fork_orphan(is_detached=asked["is_detached"])
             if pid == 0:
                 os.close(opening)
                 return Start(asked, fds, gate)
@@ -222,6 +230,38 @@ def serve(listening: socket.socket) -> Start | None:
             for fd in (gate, opening, *fds):
                 os.close(fd)
             connection.sendall(b"%d\n" % pid)
+
+
+class _ForkForParent:
+    """Forks a process that is not this one's child, but its parent's. Returns 0 in it.
+
+    The C library has no function for that. So here is what its fork and the interpreter's do for a process of one
+    thread: the kernel writes the number of the new thread where the C library keeps it.
+    """
+
+    def __init__(self) -> None:
+        library = ctypes.PyDLL(None, use_errno=True)
+        self._syscall = library.syscall
+        self._syscall.restype = ctypes.c_long
+        self._after_in_child = ctypes.pythonapi.PyOS_AfterFork_Child
+        self._after_in_parent = ctypes.pythonapi.PyOS_AfterFork_Parent
+        self._before = ctypes.pythonapi.PyOS_BeforeFork
+        self._tid = ctypes.c_void_p()
+        is_known = library.prctl(_PR_GET_TID_ADDRESS, ctypes.byref(self._tid)) == 0
+        self._is_able = is_known and os.uname().machine == "x86_64"
+
+    def __call__(self) -> int:
+        if not self._is_able:
+            return _fork_orphan(is_detached=False)
+        self._before()
+        pid = self._syscall(_SYS_CLONE, _FLAGS_OF_FORK | _CLONE_PARENT, None, None, self._tid, None)
+        if pid == 0:
+            self._after_in_child()
+            return 0
+        self._after_in_parent()
+        if pid < 0:
+            raise OSError(ctypes.get_errno(), "no process could be forked")
+        return pid
 
 
 def _fork_orphan(*, is_detached: bool) -> int:
