@@ -289,17 +289,5 @@ export function daemonSuite(): void {
         assert.equal(insides.daemon.versionNote, undefined);
       });
     });
-
-    it('a Python without a server gets the bundled one, in a folder of its own', async function () {
-      const bare = process.env.FILEOPS_BARE_PYTHON;
-      if (!bare) return this.skip();
-      await under({ interpreter: bare }, async () => {
-        await until(() => api.state === 'running' || api.state === 'failed', 'it is set up');
-        assert.equal(api.state, 'running', insides.daemon.problem);
-        assert.match(insides.daemon.server!.origin, /bundled server/);
-        assert.ok(insides.daemon.server!.command.startsWith(insides.daemon.context.globalStorageUri.fsPath));
-        assert.equal((await api.tools()).length, 3);
-      });
-    });
   });
 }

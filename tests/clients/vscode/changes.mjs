@@ -1,35 +1,13 @@
-// node changes.mjs floor|new OUT VSIX [IMAGES]: what agents wrote is kept or undone beside git's own source control, by
-// keyboard and by VS Code's own buttons, in the real workbench: bars, peek, diffs, and in "new" a commit, a branch, a daemon
-// that hangs and one that is killed. With IMAGES the pictures for the documentation are put there. Environment as in mocha.mjs.
+// Played by keys.mjs: what agents wrote is kept or undone beside git's own source control, by keyboard and by VS Code's own
+// buttons, in the real workbench: bars, peek, diffs, and in "new" a commit, a branch, a daemon that hangs and one that is killed.
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
-import fs from 'node:fs';
 import { isRunning, statusOf } from './daemon.mjs';
 import { agentOutside } from './outside.mjs';
-import { personAt } from './person.mjs';
-import { openShop, PRICES } from './shop.mjs';
-import { PATIENCE_MS, play, say, until } from './workbench.mjs';
+import { git, shop, TAX, USERS } from './open.mjs';
+import { say, until } from './workbench.mjs';
 
-const USERS = Array.from({ length: 20 }, (_, n) => `def user_${n}(name):\n    return name + "${n}"\n\n`).join('\n');
-const TAX = 'RATE = 1\n\n\ndef tax(x):\n    return x * RATE\n';
-const git = (folder, ...args) => execFileSync('git', ['-C', folder, '-c', 'user.name=t', '-c', 'user.email=t@t', ...args], { encoding: 'utf8' });
-
-const { out, workbench, page, workspace, socket, file, disk, person } = await openShop({
-  files: { 'prices.py': PRICES, 'users.py': USERS, 'lib/tax.py': TAX },
-  settings: {
-    'git.enabled': true, 'git.openRepositoryInParentFolders': 'never', 'files.autoSave': 'off', 'editor.minimap.enabled': false,
-  },
-  prepare: folder => {
-    fs.writeFileSync(`${folder}/.gitignore`, '.vscode\n');
-    git(folder, 'init', '-q', '-b', 'main');
-    git(folder, 'add', '.');
-    git(folder, 'commit', '-qm', 'first');
-    fs.writeFileSync(`${folder}/prices.py`, PRICES.replace('What a basket costs', 'What the basket costs')); // the person's own change
-  },
-  isCovered: true,
-});
+const { page, workspace, socket, agent, disk, person } = shop;
 const { namedInText, status, row, focused, tab, palette, pressKeyOf, openFile, goToLine, reasonBox, setWorkspace, shoot, notice } = person;
-const MINE = PRICES.replace('What a basket costs', 'What the basket costs');
 const QUIET = { 'files.autoSave': 'off' };
 let claude;
 let painter;
@@ -39,13 +17,18 @@ const button = (where, label) => where.locator(`a[aria-label^="${label}"]`).firs
 /** VS Code's own bars, which are git's too. */
 const bars = () => page.locator('.editor-instance .dirty-diff-glyph').count();
 
-async function write(agent, basename, ...edits) {
-  await agent.call('Read', basename);
-  const { text, isError } = await agent.call('MultiEdit', basename, { edits: edits.map(([old_string, new_string]) => ({ old_string, new_string })) });
+async function write(writer, basename, ...edits) {
+  await writer.call('Read', basename);
+  const { text, isError } = await writer.call('MultiEdit', basename, { edits: edits.map(([old_string, new_string]) => ({ old_string, new_string })) });
   assert.ok(!isError, text);
 }
 
 const clear = () => palette('Notifications: Clear All Notifications');
+/** The list of notifications has it, where it stays: a toast goes after a while. A list without any closes by itself. */
+const told = text => until(async () => {
+  await palette('Notifications: Show Notifications');
+  return notice(text).waitFor({ timeout: 4_000 }).then(() => true, () => false);
+}, `the person is told: ${text}`);
 
 /** Two agents change three files; the list is beside git's. */
 async function listBesideGit() {
@@ -235,38 +218,31 @@ async function gitInTheMiddle() {
 }
 
 /**
- * The daemon hangs while two windows undo the same change: the person reads so, and when it continues the change is
- * undone once, which the other window reads.
+ * The daemon hangs while the same change is undone twice, as by two windows: the person reads so, and when it continues
+ * the change is undone once, and they read that the second time there was nothing.
  */
-async function undoInTwoWindowsWithoutAnAnswer() {
+async function undoTwiceWithoutAnAnswer() {
   await openFile('prices.py');
   const before = disk('prices.py');
-  const late = await (await page.context().browser().newContext({ viewport: { width: 1600, height: 900 } })).newPage();
-  late.setDefaultTimeout(PATIENCE_MS);
-  await late.goto(page.url());
-  const other = personAt({ page: late, workspace });
   await write(painter, 'prices.py', ['VAT = Decimal("0.19")', 'VAT = Decimal("0.20")']);
-  await Promise.all([status, other.status].map(shown => shown(/\b1 changes? in /).waitFor()));
+  await status(/\b1 changes? in /).waitFor();
   await clear();
   const { pid } = statusOf(socket);
   process.kill(pid, 'SIGSTOP');
   try {
     await palette('Agent Changes: Undo All');
-    await other.palette('Agent Changes: Undo All');
-    for (const window of [person, other]) {
-      await window.palette('Notifications: Show Notifications'); // a toast goes after a while
-      await window.notice('has not answered about the undo of').waitFor();
-    }
+    await told('has not answered about the undo of');
+    await palette('Agent Changes: Undo All');
+    await agent(null, 'caughtUp'); // it is sent
     assert.notEqual(disk('prices.py'), before, 'nothing is undone yet');
   } finally {
     process.kill(pid, 'SIGCONT');
   }
   await until(() => disk('prices.py') === before, 'it is undone');
-  const counted = async text => await notice(text).count() + await other.notice(text).count();
-  await until(async () => await counted('undone: 1 change') === 1 && await counted('nothing was undone') === 1, 'one window undid it, and the other says that it is gone');
+  for (const text of ['undone: 1 change', 'nothing was undone']) await told(text);
   assert.equal(disk('prices.py'), before);
-  await late.context().close();
-  say('a daemon that hung was named; of two windows that undid a change, one did, and the other said so');
+  await clear();
+  say('a daemon that hung was named; of two undos of a change, one did, and the other said so');
 }
 
 /** The daemon is killed before it has kept one change and undone another: nothing is decided, and both can be later. */
@@ -307,7 +283,7 @@ async function keepAndUndoOfADaemonThatIsKilled() {
   say('a daemon that was killed while it kept and undid had done neither; another one did');
 }
 
-async function story() {
+export async function changes() {
   await setWorkspace(QUIET);
   await status(/fileops/).waitFor();
   await until(async () => await isRunning(socket) && statusOf(socket).connections?.some(({ role }) => role === 'editor'), 'the window is attached');
@@ -320,8 +296,8 @@ async function story() {
   if (process.argv[2] === 'floor') return; // which has shown the list, the peek, the bars, the diffs and the keys
   await diffsOfVsCode();
   await gitInTheMiddle();
-  await undoInTwoWindowsWithoutAnAnswer();
+  await undoTwiceWithoutAnAnswer();
   await keepAndUndoOfADaemonThatIsKilled();
 }
 
-await play(workbench, out, story, () => [claude, painter].forEach(agent => agent?.end()));
+export const endAgents = () => [claude, painter].forEach(one => one?.end());

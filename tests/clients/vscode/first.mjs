@@ -1,9 +1,8 @@
-// node first.mjs floor|new OUT VSIX found|bundled: the first use of a package, with no setting at all. "found": a
-// fileops-server is where pipx puts it; "bundled": none is anywhere, and the package sets up its own. The person connects
-// Claude Code from the menu. With "bundled" it prints "READY {workspace, socket, home}"; the caller then starts it there,
-// which edits one.py by its own tools. The edit is listed and undone, and the walkthrough's steps are ticked.
-//   FILEOPS_PYTHON        the Python that has fileops-server installed
-//   FILEOPS_BARE_PYTHON   one that has not
+// node first.mjs floor|new OUT VSIX: the first use of a package, with no setting at all, in the whole editor, where no
+// fileops-server is anywhere: it sets up its own. The person connects Claude Code from the menu. Then it prints
+// "READY {workspace, socket, home}"; the caller starts it there, and it edits one.py by its own tools. The edit is listed and
+// undone, and the walkthrough's steps are ticked.
+//   FILEOPS_BARE_PYTHON   one that has no fileops-server
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
@@ -12,21 +11,17 @@ import { HERE } from './paths.mjs';
 import { personAt } from './person.mjs';
 import { PATIENCE_MS, freePort, openWorkbench, play, say, until } from './workbench.mjs';
 
-const [name, outGiven, vsix, expected] = process.argv.slice(2);
+const [name, outGiven, vsix] = process.argv.slice(2);
 const out = path.resolve(outGiven);
 fs.rmSync(out, { recursive: true, force: true });
 const home = path.join(out, 'home');
-const [bin, local] = [path.join(home, 'bin'), path.join(home, '.local/bin')];
+const bin = path.join(home, 'bin');
 fs.mkdirSync(bin, { recursive: true });
-fs.mkdirSync(local, { recursive: true });
 fs.symlinkSync(process.env.FILEOPS_BARE_PYTHON, path.join(bin, 'python3'));
 fs.writeFileSync(path.join(home, '.profile'), `PATH=${bin}:/usr/bin:/bin\n`); // VS Code asks the login shell
-if (expected === 'found') {
-  fs.writeFileSync(path.join(local, 'fileops-server'), `#!/bin/sh\nexec "${process.env.FILEOPS_PYTHON}" -P -m fileops "$@"\n`, { mode: 0o755 });
-}
 const agentPort = await freePort();
 const workbench = await openWorkbench(name, {
-  out, install: path.resolve(vsix), preinstall: [path.join(HERE, 'agent')], files: { 'one.py': 'a = 1\n' },
+  out, isWhole: true, install: path.resolve(vsix), preinstall: [path.join(HERE, 'agent')], files: { 'one.py': 'a = 1\n' },
   env: { FILEOPS_AGENT_PORT: String(agentPort), PATH: `${bin}:/usr/bin:/bin`, HOME: home },
 });
 const { page, workspace, socket } = workbench;
@@ -40,7 +35,7 @@ async function story() {
   await status(/fileops/).hover();
   const tooltip = page.locator('.monaco-hover', { hasText: 'found by:' });
   await tooltip.waitFor();
-  assert.match((await tooltip.innerText()).replace(/\s+/g, ' '), expected === 'found' ? /found by: fileops-server in ~\/.local\/bin/ : /found by: the bundled server on python3/);
+  assert.match((await tooltip.innerText()).replace(/\s+/g, ' '), /found by: the bundled server on python3/);
 
   await palette('Agent Changes: Agents…');
   const pick = label => page.locator('.quick-input-list .monaco-list-row', { hasText: label });
@@ -51,8 +46,8 @@ async function story() {
   await toast('Claude Code is connected. Start it again.').waitFor();
   const [program] = JSON.stringify(JSON.parse(fs.readFileSync(path.join(workspace, '.claude/settings.local.json'), 'utf8'))).match(/[^ "]*fileops-server(?= mcp hook)/);
   assert.ok(path.isAbsolute(program) && fs.existsSync(program), `a shell of the agent finds ${program}`);
-  say(`Claude Code is connected: ${expected}`);
-  if (expected === 'found') return; // from here on both packages do the same
+  assert.match(program, /\/globalStorage\/fileops\.fileops\//, 'in a folder of its own');
+  say('Claude Code is connected');
   console.log(`READY ${JSON.stringify({ workspace, socket, home })}`);
 
   await status(/\b1 changes? in /).waitFor();

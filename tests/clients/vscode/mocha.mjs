@@ -1,7 +1,6 @@
 // node mocha.mjs floor|new OUT VSIX: the extension's mocha suites inside the real extension host, against the
 // unpacked .vsix (what ships, not the tree). Exit code 0 only if tests ran and all of them passed.
 //   FILEOPS_PYTHON        the Python that has fileops-server installed
-//   FILEOPS_BARE_PYTHON   one that has not (the bundled wheel is set up in it; without: that test is skipped)
 //   FILEOPS_DAEMON        a program to use as the daemon instead (the broken one): the first failure ends the run
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';

@@ -1,7 +1,8 @@
-// An agent outside of the editor: `fileops-server mcp` over stdio, as a host starts it.
-import { spawn } from 'node:child_process';
+// An agent outside of the editor: `fileops-server mcp` over stdio, as a host starts it; and another editor.
+import { execFile, spawn } from 'node:child_process';
 import path from 'node:path';
 import readline from 'node:readline';
+import { promisify } from 'node:util';
 
 /** host: its name. Its calls wait for a review where windows show one. */
 export async function agentOutside(socket, workspace, host) {
@@ -37,4 +38,18 @@ export async function agentOutside(socket, workspace, host) {
     return Object.assign(answer, { state });
   }
   return { call, end: () => server.stdin.end() };
+}
+
+const ACCEPT = `
+import sys
+from fileops_client.sync import FileOpsClient
+with FileOpsClient.attach(socket=sys.argv[1], root=sys.argv[2], role="editor", host="another-editor") as editor:
+    (review,) = editor.reviews()
+    decided = editor.decide_review(review, "accept")
+    assert (decided.state, decided.reason) == ("decided", None), decided
+`;
+
+/** Another editor of the daemon, which shows no reviews by itself, accepts the one that waits. */
+export async function acceptElsewhere(socket, workspace) {
+  await promisify(execFile)(process.env.FILEOPS_PYTHON, ['-P', '-c', ACCEPT, socket, workspace], { env: { ...process.env, FILEOPS_SOCKET: socket } });
 }

@@ -70,6 +70,23 @@ export function personAt({ page, workspace }, images) {
     await status(`Ln ${line}, Col 1`).waitFor();
   }
 
+  /** The person chooses that each edit waits for them. It holds once the list of the choices says so. */
+  async function askBeforeEachEdit() {
+    const command = 'Agent Changes: Ask Before Each Edit';
+    const box = page.locator('.quick-input-widget');
+    const choice = box.locator('.monaco-list-row', { hasText: 'Every edit of every agent waits for you' });
+    await palette(command);
+    await choice.click();
+    await until(async () => {
+      await box.waitFor({ state: 'hidden' });
+      await palette(command);
+      const isSet = (await choice.innerText()).includes('now'); // beside its name, without a blank
+      await page.keyboard.press('Escape');
+      return isSet;
+    }, 'agents are asked');
+    await box.waitFor({ state: 'hidden' });
+  }
+
   async function setWorkspace(settings) {
     fs.writeFileSync(path.join(workspace, '.vscode/settings.json'), JSON.stringify(settings));
   }
@@ -106,5 +123,5 @@ export function personAt({ page, workspace }, images) {
     }
   }
 
-  return { namedInText, reasonBox, tab, waiting, status, row, proposal, titleButton, focused, pressKeyOf, palette, openFile, goToLine, setWorkspace, click, shoot, toast, toasts, notice };
+  return { namedInText, reasonBox, tab, waiting, status, row, proposal, titleButton, focused, pressKeyOf, palette, askBeforeEachEdit, openFile, goToLine, setWorkspace, click, shoot, toast, toasts, notice };
 }

@@ -1,12 +1,12 @@
 // node reload.mjs floor|new OUT VSIX: only a person's act decides. A review of an agent outside of the window lives on
-// while the window is reloaded and closed, while its extension host is killed, and in two windows at once; after the end
-// of the daemon, what was typed is shown. Environment as in mocha.mjs.
+// while the window is reloaded, while its extension host is killed, and once it is closed; after a decision in another
+// editor, and after the end of the daemon, what was typed is shown. Environment as in mocha.mjs.
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 import { isRunning, statusOf } from './daemon.mjs';
 import { personAt } from './person.mjs';
-import { agentOutside } from './outside.mjs';
+import { acceptElsewhere, agentOutside } from './outside.mjs';
 import { PATIENCE_MS, openWorkbench, play, say, until } from './workbench.mjs';
 
 const [name, outGiven, vsix] = process.argv.slice(2);
@@ -120,16 +120,6 @@ async function story() {
   await proposal(page, 'agent 18 typed').waitFor();
   say('the extension host was killed: nothing is decided, and what was done is there');
 
-  const url = page.url();
-  await page.goto('about:blank');
-  await until(() => extensionHosts().length === 0, 'the window is gone');
-  assert.equal(call.state.isAnswered, false);
-  assert.equal(disk(), text());
-  await page.goto(url);
-  await isShownAgain(call, text());
-  await proposal(page, 'agent 18 typed').waitFor();
-  say('the window was closed and opened: nothing is decided, and what was done is there');
-
   fs.writeFileSync(file, text({ 1: 'theirs' }));
   await press(person, 'Accept');
   await toast('was not carried out, because the file changed in the meantime').waitFor();
@@ -161,35 +151,28 @@ async function story() {
 
   call = agent.call('Edit', 'one.txt', step(6));
   await waiting('one.txt').waitFor();
-  const itsHosts = extensionHosts();
-  const late = await (await page.context().browser().newContext({ viewport: { width: 1600, height: 900 } })).newPage();
-  late.setDefaultTimeout(PATIENCE_MS);
-  await late.goto(url);
-  const other = personAt({ page: late, workspace });
-  await other.waiting('one.txt').waitFor();
-  assert.equal(await waiting('one.txt').count(), 1);
-  await press(other, 'Accept');
+  await acceptElsewhere(socket, workspace);
   assert.equal((await call).isError, false, (await call).text);
-  await page.locator('.statusbar-item', { hasText: /one\.txt: accepted in / }).waitFor();
+  await page.locator('.statusbar-item', { hasText: /one\.txt: accepted in another-editor/ }).waitFor();
   await waiting('one.txt').waitFor({ state: 'detached' });
-  say('a window that came late showed the review and decided it; the first one said so');
+  say('another editor decided, and the window said so');
 
   call = agent.call('Edit', 'one.txt', step(7));
-  await other.waiting('one.txt').waitFor();
+  await waiting('one.txt').waitFor();
   await proposal(page, 'agent 7').click();
   await page.keyboard.press('End');
+  const itsHosts = extensionHosts();
   itsHosts.forEach(pid => process.kill(Number(pid), 'SIGSTOP')); // busy with something else: it learns of both at once
   await page.keyboard.type(' typed here');
   await proposal(page, 'agent 7 typed here').waitFor();
-  await press(other, 'Accept');
+  await acceptElsewhere(socket, workspace);
   assert.equal((await call).isError, false, (await call).text);
   itsHosts.forEach(pid => process.kill(Number(pid), 'SIGCONT'));
   await toast(/review of one\.txt has ended: accepted in /).getByRole('button', { name: 'Show What You Typed' }).click();
   await tab('one.txt: what you typed').waitFor();
   await proposal(page, 'agent 7 typed here').waitFor();
-  await late.context().close();
   await palette('View: Close All Editors');
-  say('what was typed in one window, while another one decided, is shown');
+  say('what was typed in the window, while another editor decided, is shown');
 
   call = agent.call('Edit', 'one.txt', step(8));
   call.catch(() => undefined); // of a daemon that has ended
@@ -204,6 +187,20 @@ async function story() {
   await waiting('one.txt').waitFor({ state: 'detached' });
   assert.ok(disk().includes('line 8\n'), disk());
   say('the daemon was killed: what was typed is shown');
+
+  await until(() => editors().length === 1, 'the window is attached to the next daemon');
+  await agent.call('Read', 'one.txt');
+  const before = disk();
+  call = agent.call('Edit', 'one.txt', step(9));
+  await waiting('one.txt').waitFor();
+  await page.goto('about:blank');
+  await until(() => extensionHosts().length === 0, 'the window is gone');
+  assert.equal(call.state.isAnswered, false);
+  assert.equal(disk(), before);
+  await acceptElsewhere(socket, workspace);
+  assert.equal((await call).isError, false, (await call).text);
+  assert.equal(disk(), before.replace('line 9\n', 'agent 9\n'));
+  say('the window was closed: nothing was decided, and another editor could');
 }
 
 await play(workbench, out, story, () => agent?.end());

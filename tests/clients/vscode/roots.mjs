@@ -1,52 +1,47 @@
-// node roots.mjs floor|new OUT VSIX: a window with two folders, one of them a work tree of git, beside a third folder that
-// is not of the window. Lists, "all" and what is undone are of the window's folders. Environment as in mocha.mjs.
+// Played by lists.mjs: a window with two folders, one of them a work tree of git, beside a third folder that is not of the
+// window. Lists, "all" and what is undone are of the window's folders. At the end a file in ISO 8859-1.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { agentOutside } from './outside.mjs';
-import { personAt } from './person.mjs';
-import { PATIENCE_MS, openWorkbench, play, say, until } from './workbench.mjs';
+import { say, until } from './workbench.mjs';
 
-const [name, outGiven, vsix] = process.argv.slice(2);
-const out = path.resolve(outGiven);
-fs.rmSync(out, { recursive: true, force: true });
-fs.mkdirSync(out, { recursive: true });
 const FILES = { 'front/shop.py': 'a = 1\n', 'back/shop.py': 'b = 1\n', 'other/shop.py': 'c = 1\n' };
-const workbench = await openWorkbench(name, {
-  out, vsix: path.resolve(vsix), opens: 'team.code-workspace',
-  files: { ...FILES, 'team.code-workspace': JSON.stringify({ folders: [{ path: 'front' }, { path: 'back' }] }) },
-  settings: { 'fileops.interpreter': process.env.FILEOPS_PYTHON, 'git.enabled': true, 'git.openRepositoryInParentFolders': 'never' },
-  prepare: folder => {
-    const git = (...args) => execFileSync('git', ['-C', `${folder}/front`, '-c', 'user.name=t', '-c', 'user.email=t@t', ...args]);
-    git('init', '-q');
-    git('add', '.');
-    git('commit', '-qm', 'first');
-  },
-});
-const { page, workspace, socket } = workbench;
-const { status, row, palette } = personAt(workbench);
-const disk = file => fs.readFileSync(path.join(workspace, file), 'utf8');
-const agents = [];
+const LATIN = 'gr\u00fc\u00dfe\nline 2\nline 3\nline 4\n';
+const WINDOW = { folders: [{ path: 'front' }, { path: 'back' }], settings: { 'git.enabled': true, 'git.openRepositoryInParentFolders': 'never' } };
 
-/** What the terminal lists as not kept in a folder. */
-const listedAt = folder => JSON.parse(execFileSync(process.env.FILEOPS_PYTHON, ['-P', '-m', 'fileops', 'changes', '--json', '--socket', socket],
-  { cwd: path.join(workspace, folder), encoding: 'utf8' }));
+export async function severalFolders({ page, workspace, socket, open }, person) {
+  const { status, row, palette, openFile, askBeforeEachEdit, waiting, titleButton } = person;
+  const team = path.join(workspace, '../team');
+  for (const [name, text] of Object.entries({ ...FILES, 'team.code-workspace': JSON.stringify(WINDOW) })) {
+    fs.mkdirSync(path.dirname(path.join(team, name)), { recursive: true });
+    fs.writeFileSync(path.join(team, name), text);
+  }
+  fs.writeFileSync(path.join(team, 'front/greet.latin1'), Buffer.from(LATIN, 'latin1'));
+  const git = (...args) => execFileSync('git', ['-C', `${team}/front`, '-c', 'user.name=t', '-c', 'user.email=t@t', ...args]);
+  git('init', '-q');
+  git('add', '.');
+  git('commit', '-qm', 'first');
+  const disk = file => fs.readFileSync(path.join(team, file), 'utf8');
+  /** What the terminal lists as not kept in a folder. */
+  const listedAt = folder => JSON.parse(execFileSync(process.env.FILEOPS_PYTHON, ['-P', '-m', 'fileops', 'changes', '--json', '--socket', socket],
+    { cwd: path.join(team, folder), encoding: 'utf8' }));
 
-async function write(folder, host) {
-  const agent = await agentOutside(socket, path.join(workspace, folder), host);
-  agents.push(agent);
-  await agent.call('Read', 'shop.py');
-  const before = disk(`${folder}/shop.py`).trim();
-  const { text, isError } = await agent.call('Edit', 'shop.py', { old_string: before, new_string: before.replace('1', '2') });
-  assert.ok(!isError, text);
-}
+  const agents = [];
+  async function write(folder, host) {
+    const agent = await agentOutside(socket, path.join(team, folder), host);
+    agents.push(agent);
+    await agent.call('Read', 'shop.py');
+    const before = disk(`${folder}/shop.py`).trim();
+    const { text, isError } = await agent.call('Edit', 'shop.py', { old_string: before, new_string: before.replace('1', '2') });
+    assert.ok(!isError, text);
+    return agent;
+  }
 
-async function story() {
-  page.setDefaultTimeout(PATIENCE_MS);
+  await open(path.join(team, 'team.code-workspace'));
   await status(/fileops/i).waitFor();
-  await until(() => fs.existsSync(socket), 'the daemon runs');
-  await write('front', 'Claude Code');
+  const claude = await write('front', 'Claude Code');
   await write('back', 'painter');
   await write('other', 'stranger');
   await status(/\b2 changes? in /).waitFor();
@@ -72,6 +67,23 @@ async function story() {
   assert.match(JSON.stringify(listedAt('other')), /other\/shop\.py/);
   assert.doesNotMatch(JSON.stringify(listedAt('front')), /shop\.py/);
   say('what is in the other folder is still to be kept or undone');
-}
 
-await play(workbench, out, story, () => agents.forEach(agent => agent.end()));
+  const isThere = text => fs.readFileSync(path.join(team, 'front/greet.latin1')).equals(Buffer.from(text, 'latin1'));
+  const spell = n => claude.call('Edit', 'greet.latin1', { old_string: `line ${n}`, new_string: `l\u00edne ${n}` });
+  await openFile('greet.latin1');
+  await claude.call('Read', 'greet.latin1');
+  assert.equal((await spell(4)).isError, false);
+  await until(() => isThere(LATIN.replace('line 4', 'l\u00edne 4')), 'it is written');
+  await status(/\b1 changes? in /).waitFor();
+  await palette('Agent Changes: Undo File');
+  await until(() => isThere(LATIN), 'it is undone');
+  await askBeforeEachEdit();
+  await claude.call('Read', 'greet.latin1');
+  const call = spell(3);
+  await waiting('greet.latin1').first().click();
+  await titleButton('Accept').click();
+  assert.equal((await call).isError, false, (await call).text);
+  await until(() => isThere(LATIN.replace('line 3', 'l\u00edne 3')), 'it is written');
+  say('a file in ISO 8859-1 is undone and accepted byte for byte');
+  for (const agent of agents) agent.end();
+}

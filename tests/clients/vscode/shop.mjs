@@ -31,9 +31,6 @@ def gross(basket, customer):
     return round(amount + amount * VAT, 2)
 `;
 
-/** Every edit waits for the person. */
-export const ASKED = { 'fileops.ask': 'each_edit' };
-
 /**
  * Opens a workbench for `node STORY.mjs floor|new OUT VSIX [IMAGES]`. settings: beside the interpreter's, or beside
  * the program of FILEOPS_DAEMON. prepare: called with the folder before the editor starts. isCovered: in "new", the run counts for

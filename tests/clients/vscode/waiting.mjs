@@ -1,24 +1,15 @@
-// node waiting.mjs floor|new OUT VSIX [IMAGES]: what waits for the person is decided by keyboard alone, in the real
-// workbench: a queue, and in "new" ten files without a tab (it prints how long they take), changes left out, typed text,
-// commands. With IMAGES the pictures for the documentation are put there, in a dark and a light theme. Environment as in
-// mocha.mjs.
+// Played by keys.mjs: what waits for the person is decided by keyboard alone, in the real workbench: a queue, and in "new"
+// ten files without a tab (it prints how long they take), changes left out, typed text, commands.
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
-import { ASKED, openShop, PRICES } from './shop.mjs';
-import { play, say, until } from './workbench.mjs';
+import { LINES, shop, TEN } from './open.mjs';
+import { PRICES } from './shop.mjs';
+import { say, until } from './workbench.mjs';
 
-const LINES = Array.from({ length: 40 }, (_, i) => `value_${i} = ${i}\n`).join('');
-const TEN = Array.from({ length: 10 }, (_, n) => `part_${n}.py`);
-const LATIN = 'gr\u00fc\u00dfe\nline 2\nline 3\nline 4\n';
-const { out, workbench, page, workspace, agent, edit, read, file, disk, person } = await openShop({
-  files: { 'one.py': LINES, 'two.py': LINES, 'prices.py': PRICES, ...Object.fromEntries(TEN.map(name => [name, LINES])) },
-  settings: { ...ASKED, 'fileops.bash': true, 'files.autoSave': 'off',
-    'fileops.encodings': [{ glob: '**/*.latin1', encoding: 'latin-1' }], 'files.associations': { '*.latin1': 'plaintext' },
-    '[plaintext]': { 'files.encoding': 'iso88591' } },
-  prepare: folder => fs.writeFileSync(`${folder}/greet.latin1`, Buffer.from(LATIN, 'latin1')), isCovered: true,
-});
+const { page, workspace, agent, edit, read, file, disk, person } = shop;
 const { namedInText, waiting, status, row, proposal, tab, focused, palette, pressKeyOf, openFile, reasonBox, setWorkspace, shoot, toast } = person;
+const QUIET = { 'files.autoSave': 'off', 'git.enabled': false };
 
 /** Agents whose edits wait: one for each name of a file, each of another line. */
 async function propose(round, basenames) {
@@ -160,8 +151,8 @@ async function aProposal() {
   await proposal('a count is negative').waitFor();
   await status(/Claude Code: 1 to review · \d+ min left/).waitFor();
   await until(() => namedInText('Claude Code · '), 'the first change names the agent');
-  await shoot('waiting', { 'files.autoSave': 'off' });
-  await setWorkspace({});
+  await shoot('waiting', QUIET);
+  await setWorkspace(QUIET);
   await page.locator('.monaco-diff-editor a[aria-label^="Revert"]').first().click();
   await proposal('a count is negative').waitFor({ state: 'detached' });
   await proposal('Decimal("0.9")').click();
@@ -212,28 +203,6 @@ async function aFileThatChanges() {
   say('a review whose file changed is decided on the new text');
 }
 
-/** A file in ISO 8859-1: accepted, and another change undone, byte for byte. */
-async function anotherEncoding() {
-  const bytes = text => Buffer.from(text, 'latin1');
-  await openFile('greet.latin1');
-  await read('speller', 'greet.latin1');
-  const call = edit('speller', 'greet.latin1', 'line 3', 'l\u00edne 3');
-  await waiting('greet.latin1').waitFor();
-  await pressKeyOf('nextFile');
-  await nextInReview();
-  await pressKeyOf('accept');
-  assert.equal((await call).status, 'success');
-  const accepted = LATIN.replace('line 3', 'l\u00edne 3');
-  await until(() => fs.readFileSync(file('greet.latin1')).equals(bytes(accepted)), 'it is written');
-  await agent('speller', 'setApprovalMode', 'yolo');
-  assert.equal((await edit('speller', 'greet.latin1', 'line 4', 'l\u00edne 4')).status, 'success');
-  await status(/\b1 changes? in /).waitFor();
-  await openFile('greet.latin1');
-  await pressKeyOf('undoFile');
-  await until(() => fs.readFileSync(file('greet.latin1')).equals(bytes(accepted)), 'it is undone');
-  say('a file in ISO 8859-1 is as it was');
-}
-
 /** How it is decided is tested in the extension host. */
 async function aCommand() {
   if (process.argv[5]) await palette('Notifications: Clear All Notifications'); // none in the picture
@@ -242,14 +211,18 @@ async function aCommand() {
   await commandTab.waitFor();
   await status('1 to review').waitFor();
   assert.doesNotMatch(await focused(), /waits/, 'the keyboard stays where it was');
-  await shoot('command', { 'files.autoSave': 'off' });
+  await shoot('command', QUIET);
   call.cancel();
   await commandTab.waitFor({ state: 'detached' });
   assert.ok(!fs.existsSync(path.join(workspace, 'log.txt')));
   say('a command waited, and was taken back');
 }
 
-async function story() {
+export async function waitingEdits() {
+  await palette('View: Close All Editors');
+  fs.writeFileSync(file('prices.py'), PRICES);
+  await setWorkspace(QUIET);
+  await agent(null, 'askBeforeEachEdit');
   await until(() => agent(null, 'state').then(state => state === 'running', () => false), 'the agents have their daemon');
   await openFile('one.py');
   await aQueueByOneKey();
@@ -259,8 +232,5 @@ async function story() {
   await allAtOnce();
   await aProposal();
   await aFileThatChanges();
-  await anotherEncoding();
   await aCommand();
 }
-
-await play(workbench, out, story);

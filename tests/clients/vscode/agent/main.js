@@ -1,6 +1,7 @@
 // An agent that lives in the editor, as another extension: it uses the exported API of Fileops and nothing else.
 // The test's program controls it over HTTP: POST {session, method, params}; hanging up takes the call back.
 // The method `visible` answers with the paths of the files that extensions know to be visible.
+// `askBeforeEachEdit` sets `fileops.ask`, and begins anew with it.
 // `caughtUp` answers once the keys of what the window shows work; `inReview` then, with the id of the review in front.
 // With {kill: PID} the daemon is killed first, so that the editor sends the call before it can notice.
 const fs = require('node:fs');
@@ -27,6 +28,12 @@ async function caughtUp() {
   for (const turn of [1, 2]) await vscode.commands.executeCommand('setContext', 'agent.caughtUp', turn);
 }
 
+/** The person's setting, with which the window begins anew. */
+async function askBeforeEachEdit() {
+  await vscode.workspace.getConfiguration('fileops').update('ask', 'each_edit', vscode.ConfigurationTarget.Global);
+  await vscode.commands.executeCommand('fileops.restart');
+}
+
 async function inReview(fileops) {
   await caughtUp();
   return fileops._insides.reviews.current?.id;
@@ -44,7 +51,7 @@ exports.activate = async context => {
     const target = session ? fileops.session(session) : fileops;
     try {
       if (kill) killAndWait(kill);
-      const own = { state: () => fileops.state, visible, caughtUp, inReview: () => inReview(fileops) }[method];
+      const own = { state: () => fileops.state, visible, caughtUp, askBeforeEachEdit, inReview: () => inReview(fileops) }[method];
       const result = own ? await own() : await target[method](params, cancel.token);
       response.end(JSON.stringify({ result: result ?? null }));
     } catch (error) {
