@@ -2,11 +2,11 @@
 
 A record is written with many changes of an agent that nobody has kept: each entry changes another line of its file. A
 person has changed every tenth line beside them. Prints the processor time of the log, of what a daemon computes once
-the files are left alone (up to 1,000 changes of a file), of the list after that (--not-ahead: without it), of it once
+the files are left alone, and the longest part of it, of the list after that (--not-ahead: without it), of it once
 again, by this process and by one that knows the record only, of blame, of the same blame again, of both after one more
-change of each file, by this process and by one that was just started, of previews of an undo of all of it and of the
-newest change of each file, and of a keep. --one-place: all changes are made in one place of their file, one over the
-other.
+change of each file, by this process and by one that was just started (without --not-ahead: after the files were left
+alone), of previews of an undo of all of it and of the newest change of each file, and of a keep. --one-place: all
+changes are made in one place of their file, one over the other.
 
 To compare with an earlier version, copy this file into its checkout and run it there.
 """
@@ -53,7 +53,7 @@ async def _measure(arguments: argparse.Namespace) -> None:
     places = UnkeptPlaces(store, fs, memories=memories)
     _say("log", lambda: store.entries(LogQuery())[0])
     if not arguments.not_ahead:
-        _say("ahead, before anybody asks", lambda: sum(1 for _ in places.prepare(paths)))
+        _compute_ahead(places, paths)
         places = UnkeptPlaces(store, fs, memories=memories)
     _say("list", places.find)
     _say("list again", places.find)
@@ -67,6 +67,8 @@ async def _measure(arguments: argparse.Namespace) -> None:
     for path in paths:
         recording.write(path, (recording.bench.on_disk(path) or b"") + b"one more again\n", AGENT)
     memories = Memories()
+    if not arguments.not_ahead:
+        _compute_ahead(UnkeptPlaces(store, fs, memories=memories), paths)
     _say("list after a restart and another one", lambda: UnkeptPlaces(store, fs, memories=memories).find())
     _say("blame of one file after that", lambda: blame(store, fs, paths[0], memories=memories))
     newest = [entry.entry_id for path in paths if (entry := store.newest(path)) is not None]
@@ -88,6 +90,15 @@ def _contents(n_changes: int, n_lines: int, is_one_place: bool) -> Iterator[byte
     for n in range(n_changes):
         lines[0 if is_one_place else n * 7 % n_lines] = b"line %d in change %d\n" % (n * 7 % n_lines, n)
         yield b"".join(lines)
+
+
+def _compute_ahead(places: UnkeptPlaces, paths: list[str]) -> None:
+    start = since = time.process_time()
+    longest_s, n_parts = 0.0, 0
+    for _ in places.prepare(paths):
+        longest_s, n_parts = max(longest_s, time.process_time() - since), n_parts + 1
+        since = time.process_time()
+    _print("ahead, before anybody asks", start, f"{n_parts} parts, the longest {longest_s:.2f} s")
 
 
 def _say(what: str, call: Callable[[], object]) -> None:

@@ -26,6 +26,7 @@ from fileops.service.rewind import blame as blame_module
 from fileops.service.rewind import memories as memories_module
 from fileops.service.rewind import unkept as unkept_module
 from fileops.service.rewind.blame import blame
+from fileops.service.rewind.files import steps_of
 from fileops.service.rewind.memories import Memories
 from fileops.service.rewind.unkept import UnkeptPlaces
 from support.recording import AGENT, COMMAND, OTHER, PERSON, Recording, version_of
@@ -261,8 +262,11 @@ def test_file_with_many_changes_is_told_ahead_in_parts(
             memory = memories.of(recording.store, "/w/a", 1)
             assert memory is not None
             told.append((memory.n_told("places"), memory.n_told("blame")))
-    steps = [tuple(after - before for before, after in zip(*both, strict=True)) for both in pairwise(told)]
-    assert max(map(max, steps)) == 10
+            newest = steps_of(recording.entries("/w/a")[::-1])[told[-1][0]]  # the first change is older
+            sides = [memory.find_sided(newest, is_ours=is_ours) for is_ours in (True, False)]
+            assert any(side is not None for side in sides) == (is_mixed and told[-1][0] > 0)  # else none is needed
+    n_told = [tuple(after - before for before, after in zip(*both, strict=True)) for both in pairwise(told)]
+    assert max(map(max, n_told)) == 10
     assert told[-1][0] == 66
     assert told[-1][1] >= 66
     n_answers = _n_answers(recording)

@@ -129,6 +129,25 @@ async def test_rewind_leaves_a_line_that_a_program_brought_back_after_an_undo_an
     assert b"three\n" in (recording.bench.on_disk(A) or b"")
 
 
+async def test_undo_brings_back_nothing_that_git_had_brought_back_before_a_redo_without_effect(
+    recording: Recording,
+) -> None:
+    """Git has taken back the undo, so undo and redo do not cancel each other out."""
+    first = recording.write(A, _changed(OLD, b"three", b"3"), AGENT)
+    both = _changed(recording.bench.on_disk(A) or b"", b"two", b"2")
+    recording.write(A, both, AGENT)
+    undone = await recording.rewind("session_id", "agent")
+    assert recording.bench.on_disk(A) == OLD
+    recording.write(A, both, PERSON, is_beside_git=True)
+    assert undone.rewind_id is not None
+    await recording.rewind("rewind_id", undone.rewind_id)
+    assert recording.bench.on_disk(A) == both
+    await recording.rewind("entry_id", first)
+    assert recording.bench.on_disk(A) == _changed(OLD, b"two", b"2")
+    await recording.rewind("session_id", "agent")
+    assert recording.bench.on_disk(A) == OLD
+
+
 async def test_rewind_leaves_a_line_that_others_brought_back_after_the_redo_of_another_change(
     recording: Recording,
 ) -> None:

@@ -169,11 +169,11 @@ class UnkeptPlaces(Struct, frozen=True):
         for path, lineage in chosen.items():
             snapshot = self._read(path)
             if snapshot is not None and snapshot.exists and _is_text(snapshot):
+                if len(lineage) >= MIN_BLAMED_STEPS:  # blame may be asked for the places
+                    yield from prepare_blame(self.store, path, snapshot, self.memories)
                 yield from self._tell_ahead(path, lineage, snapshot)
             self._all_places_in(path, lineage, snapshot)
             yield
-            if snapshot is not None and snapshot.exists and _is_text(snapshot) and len(lineage) >= MIN_BLAMED_STEPS:
-                yield from prepare_blame(self.store, path, snapshot, self.memories)
 
     def _tell_ahead(self, path: str, lineage: Sequence[Entry], snapshot: Snapshot) -> Iterator[None]:
         """Tell the story of a file in parts, so that few changes are left for its places."""

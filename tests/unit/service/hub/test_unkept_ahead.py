@@ -95,6 +95,6 @@ async def test_file_that_goes_on_changing_is_computed_after_many_changes(
     for paths in (["/a", "/b"], ["/b"], ["/b", "/c"]):
         ahead.note(paths)
     await prepared.until("/b")
-    ahead.note(["/c"])
-    ahead.note(["/c", "/b"])
+    ahead.note(["/b", "/c"])  # the others of "/b" do not count any more
+    ahead.note(["/b", "/c"])
     await prepared.until("/b", "/c")
