@@ -15,11 +15,13 @@ export const OF_CELL = 'vscode-notebook-cell';
 
 /**
  * How long after the last key the text before is reported as changed. All of it is sent then, so not at each key; but
- * it is there before VS Code compares, which is 200 ms after the last key. A longer text, which takes VS Code longer,
- * waits in proportion: what is typed may have a bar until then.
+ * it is there before VS Code compares, which is 200 ms after the last key. A longer text waits in proportion to its
+ * square, 2 s with 20,000 lines, which VS Code compares in 0.1 s: else each short pause of the typing has that work
+ * twice, and the next key waits for it. What is typed may have a bar until then.
  */
 const PAUSE_MS = 120;
 const SHORT_TEXT = 5_000; // lines
+const LONGEST_MS = 5_000;
 
 /** Where a change is in a document now. */
 export interface Mark extends Span {
@@ -124,7 +126,7 @@ export class Before implements vscode.Disposable, vscode.TextDocumentContentProv
     this.#typed.fire(event);
     followTyping(marks, contentChanges);
     clearTimeout(this.#pauses.get(uri.toString()));
-    const pauseMs = PAUSE_MS * Math.max(1, event.document.lineCount / SHORT_TEXT);
+    const pauseMs = Math.min(LONGEST_MS, PAUSE_MS * Math.max(1, event.document.lineCount / SHORT_TEXT) ** 2);
     this.#pauses.set(uri.toString(), setTimeout(() => this.#tellText(uri), pauseMs));
   }
 
