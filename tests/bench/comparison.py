@@ -169,7 +169,7 @@ def kills(contender: Contender, folder: Path, effort: Effort) -> str:
     path.parent.mkdir()
     old = b"first\n" + b"line\n" * 50_000
     new = old.replace(b"first", b"FIRST")
-    shim = Shim.over(build(folder), folder / "control", str(path.parent))
+    shim = Shim.over(build(folder), str(path.parent))
     n_torn = n_killed = 0
     calls = calls_of_edit(contender, shim, path, old)
     for action, spot in spots(calls, effort.n_kills):
@@ -207,7 +207,7 @@ def run_edit(contender: Contender, shim: Shim, path: Path, action: Action, spot:
 def synced(contender: Contender, folder: Path, _effort: Effort) -> str:
     path = folder / "file" / "short.txt"
     path.parent.mkdir()
-    shim = Shim.over(build(folder), folder / "control", str(path.parent))
+    shim = Shim.over(build(folder), str(path.parent))
     n_syncs = calls_of_edit(contender, shim, path, b"first\n").count("fsync")
     return {0: "no", 1: "the file"}.get(n_syncs, "the file and its folder")
 
