@@ -379,7 +379,7 @@ async def test_save_explains_the_newest_change_to_its_text_alone(it: RecordedFol
     await it.recorder.drain()
     await asyncio.to_thread(it.recorder.settle)
     by_command, *_, resolved = await it.entries()
-    assert author_of(by_command) == "agent or an editor"
+    assert author_of(by_command) in {"agent", "agent or an editor"}  # certain if the save was reported over 1 s later
     assert author_of(resolved) == "an editor"
 
 
