@@ -102,8 +102,8 @@ async function askedBeforeItsEdit() {
   await proposal('RATE').first().waitFor();
   assert.match(await waiting('rates.py').first().textContent(), new RegExp(`edit by .*${host}`, 'i'));
   await palette('Agent Changes: Agents…');
-  const agent = page.locator('.quick-input-list .monaco-list-row', { hasText: new RegExp(host, 'i') }); // also one from before
-  const here = agent.filter({ hasText: /ask before each edit · 1 read/, hasNotText: 'left · ' });
+  const agent = page.locator('.quick-input-list .monaco-list-row', { hasText: new RegExp(host, 'i') }); // also one from before, with edits
+  const here = agent.filter({ hasText: /ask before each edit · 1 read · 0 edits/ });
   await here.waitFor();
   assert.doesNotMatch(await here.textContent(), /mcp-client/, 'one name for one program');
   await page.keyboard.press('Escape');

@@ -40,10 +40,19 @@ export function personAt({ page, workspace }, images) {
     }
   }
 
-  async function palette(command) {
-    await page.keyboard.press('F1');
+  /** Opens the box at the top. The key is lost if another box just closes, and is pressed again. */
+  async function openBox(key) {
     const box = page.locator('.quick-input-widget input').first();
-    await box.waitFor();
+    await box.waitFor({ state: 'hidden' });
+    await until(async () => {
+      await page.keyboard.press(key);
+      return box.waitFor({ timeout: 4_000 }).then(() => true, () => false);
+    }, `${key} opens the box`);
+    return box;
+  }
+
+  async function palette(command) {
+    const box = await openBox('F1');
     await box.fill(`>${command}`);
     // Enter runs what is chosen, which at first is a command of the unfiltered list.
     await page.locator('.quick-input-list .monaco-list-row.focused', { hasText: command }).first().waitFor();
@@ -52,8 +61,7 @@ export function personAt({ page, workspace }, images) {
 
   /** By keys. The tab of a review names its file too; a key pressed there, or in the box that closes, is lost. */
   async function openFile(basename) {
-    await page.keyboard.press('Control+P');
-    const box = page.locator('.quick-input-widget input').first();
+    const box = await openBox('Control+P');
     await box.fill(basename);
     await page.locator('.quick-input-list .monaco-list-row.focused', { hasText: basename }).first().waitFor();
     await page.keyboard.press('Enter');
@@ -64,8 +72,7 @@ export function personAt({ page, workspace }, images) {
   }
 
   async function goToLine(line) {
-    await page.keyboard.press('Control+G');
-    await page.locator('.quick-input-widget input').first().fill(`:${line}`);
+    await (await openBox('Control+G')).fill(`:${line}`);
     await page.keyboard.press('Enter');
     await status(`Ln ${line}, Col 1`).waitFor();
   }
