@@ -130,8 +130,8 @@ async def test_folder_that_could_not_be_listed_at_the_start_has_created_nothing(
     await asyncio.to_thread(it.recorder.close)
 
 
-@needs_inotify
-async def test_file_in_a_new_folder_that_could_not_be_listed_may_be_of_any_command_since(it: RecordedFolder) -> None:
+async def make_in_unlisted_folder(it: RecordedFolder) -> Path:
+    """A command called "first" makes a file in a new folder, which cannot be listed before it ends."""
     made = it.folder.parent / "made"
     made.write_text("the first one's\n")
     path = it.folder / "new" / "f.txt"
@@ -140,6 +140,12 @@ async def test_file_in_a_new_folder_that_could_not_be_listed_may_be_of_any_comma
             path.parent.mkdir()
             made.rename(path)
             await it.recorder.drain()
+    return path
+
+
+@needs_inotify
+async def test_file_in_a_new_folder_that_could_not_be_listed_may_be_of_any_command_since(it: RecordedFolder) -> None:
+    path = await make_in_unlisted_folder(it)
     async with it.command("second"):
         it.recorder.begin_commit(str(path))
         end_commit(it.recorder, str(path), "the first one's\nedited\n")
@@ -154,14 +160,7 @@ async def test_file_in_a_folder_that_could_not_be_listed_before_a_loss_may_be_of
     it: RecordedFolder,
 ) -> None:
     """The comparison after the loss lists the folder; the file was made long before the loss."""
-    made = it.folder.parent / "made"
-    made.write_text("the first one's\n")
-    path = it.folder / "new" / "f.txt"
-    async with it.command("first"):
-        with no_descriptors():
-            path.parent.mkdir()
-            made.rename(path)
-            await it.recorder.drain()
+    await make_in_unlisted_folder(it)
     async with it.command("second"):
         stream = losing(it)
         (it.folder / "1.txt").write_text("the second one's\n")

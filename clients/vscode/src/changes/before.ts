@@ -16,7 +16,7 @@ export const OF_CELL = 'vscode-notebook-cell';
 /**
  * How long after the last key the text before is reported as changed. All of it is sent then, so not at each key; but
  * it is there before VS Code compares, which is 200 ms after the last key. A longer text waits in proportion to its
- * square, 2 s with 20,000 lines, which VS Code compares in 0.1 s: else each short pause of the typing has that work
+ * square, 2 s with 20,000 lines, which VS Code compares in 0.1 s: else each short pause of the typing costs that work
  * twice, and the next key waits for it. What is typed may have a bar until then.
  */
 const PAUSE_MS = 120;
