@@ -95,6 +95,7 @@ class ChangeFinder:
             late = touched.get(path)
             if late is not None and touch.n_writes is not None:
                 touch.n_writes = None if late.n_writes is None else touch.n_writes + late.n_writes
+                late.n_counted = late.n_writes or 0
             if folder.needs_comparison:  # they may be among those that were lost
                 touch.n_writes = None
             if late is not None:
@@ -126,6 +127,9 @@ class ChangeFinder:
             before = Known(content="kept")  # it may have existed, with any content
         if before is not None and after is not None and is_unchanged(before, after):
             folder.files[path] = after
+            n_writes = None if touch.n_writes is None else touch.n_writes - touch.n_counted
+            if n_writes != 0 and digest is not None:
+                self._writes.put_rewritten(folder, path, digest, n_writes)
             return
         if found is not None and found.data is not None and digest is not None:
             self._listeners.on_found(path, digest, found.data)

@@ -226,6 +226,24 @@ class EntryWriter:
                 if author.evidence == "save":
                     self._settle(unsettled, author)
 
+    def note_rewritten(self, path: str, digest: bytes, n_writes: int | None) -> None:
+        """Note that a file was written again with the content that it had, which is no change.
+
+        A save of this text that is reported now may be one of these writes, and not a command's before them.
+        Args: n_writes: how many; None if unknown.
+        """
+        changes = (
+            each for each in (*self._closed, *self._unsettled) if path in {each.observed.path, *each.observed.names}
+        )
+        newest = max(changes, key=lambda each: each.observed.read, default=None)
+        if newest is None or newest.observed.after is None or newest.observed.after.digest != digest:
+            return
+        n_before = newest.observed.n_writes
+        n_all = None if n_before is None or n_writes is None else n_before + n_writes
+        newest.observed = replace(newest.observed, n_writes=n_all)
+        if newest.has_author and newest.observed.commands:
+            self._decide_again(newest)
+
     def claim(self, path: str, by: KnownBy, digest: bytes, *, is_unsure: bool) -> None:
         """Give the newest entry of a file with this content to the author who says to have written it.
 

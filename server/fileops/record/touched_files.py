@@ -17,7 +17,8 @@ class Touch(Struct):
 
     known_at: the time of that edge. earliest: a time at which it had not changed yet, or 0.0 if none is known. The
     thread may notice a change long after it was made, even after its save was reported. n_writes: how many times a
-    writer has finished since; None if unknown. is_beside_git: whether git may have written it: see Entry.
+    writer has finished since; None if unknown. n_counted: those of them that count for the change before already.
+    is_beside_git: whether git may have written it: see Entry.
     """
 
     began: float
@@ -28,6 +29,7 @@ class Touch(Struct):
     gap: GapKind | None = None
     is_complete: bool = False
     n_writes: int | None = 0
+    n_counted: int = 0
     is_beside_git: bool = False
 
 

@@ -91,6 +91,10 @@ class WriteQueue:
         self.n_waiting_bytes += len(change.after_data or b"")
         self._waiting.append((folder, change))
 
+    def put_rewritten(self, folder: FolderRecording, path: str, digest: bytes, n_writes: int | None) -> None:
+        """Queue that a file was written again with the content that it had."""
+        self.put(folder.root, lambda: self._writer.note_rewritten(path, digest, n_writes))
+
     def write_all(self) -> bool:
         """Write everything that waits. False if the database is locked."""
         self.write(len(self._waiting))

@@ -290,6 +290,18 @@ async def test_save_over_a_commands_write_is_unsure_if_its_events_were_lost(it: 
 
 
 @needs_inotify
+async def test_save_that_leaves_a_commands_text_as_it_is_is_no_proof_who_wrote_it(it: RecordedFolder) -> None:
+    """The save wrote the file again, so it explains that write, or the command's."""
+    path, text = it.folder / "1.txt", "the command's\n"
+    async with it.command():
+        path.write_text(text)
+    path.write_text(text)
+    it.recorder.note_save(str(path), ByPerson(session_id="editor", label="an editor"), text)
+    await asyncio.to_thread(it.recorder.settle)
+    assert (await it.authors())["1.txt"] == "agent or an editor"
+
+
+@needs_inotify
 async def test_save_whose_events_were_lost_during_the_look_at_a_commands_write_is_unsure(it: RecordedFolder) -> None:
     path, text = it.folder / "1.txt", "mine\nthe command's\ntyped\n"
     person = ByPerson(session_id="editor", label="an editor")
