@@ -128,6 +128,14 @@ class _Unsettled(Struct):
     by: By
 
 
+class _Parts(Struct, frozen=True):
+    """What this daemon knows of the changes in an entry: the author of all of them, and when it read the last one."""
+
+    entry_id: str
+    author: By
+    read: float
+
+
 class EntryWriter:
     """See the module.
 
@@ -148,6 +156,7 @@ class EntryWriter:
         self._saves: dict[str, list[Save]] = {}
         self._unsettled: deque[_Unsettled] = deque()
         self._closed: deque[_Unsettled] = deque()  # changes of files not known to be open, while a save may be reported
+        self._parts: dict[str, _Parts] = {}  # of the newest entry of each file that changed a moment ago
         self._halves: OrderedDict[Identity, _Half] = OrderedDict()
         self._left = [entry.entry_id for entry in store.entries(LogQuery())[0] if not entry.settled]
         self._left_until: float | None = None
@@ -182,17 +191,41 @@ class EntryWriter:
         if newest is not None and newest.recorder != self._store.recorder:
             match self._relation(newest, change):
                 case "same":
-                    joint = self._join_author(newest, change, author)
+                    joint = self._join_author(newest, change, self._note_part(newest, change, author))
                     joint = replace(joint, settled=joint.settled and is_settled)
                     self._store.replace(joint)
                     return joint
                 case "later":
+                    self._note_part(newest, change, author)
                     return None
                 case "before":
                     change = _continue_from(newest, change)
                 case None:
                     pass
-        return self._append(*self._entry_of(change, author, is_settled=is_settled), identity)
+        kept = self._append(*self._entry_of(change, author, is_settled=is_settled), identity)
+        if kept is not None:
+            self._note_part(kept, change, author)
+        return kept
+
+    def _note_part(self, entry: Entry, change: Observed, author: Author) -> Author:
+        """Note that an entry contains a change, and return the author of all that this daemon knows to be in it.
+
+        Another daemon may have read several changes at once, or have made one entry of them: an agent's and one by an
+        unknown writer before it, if that daemon does not know of the agent's command.
+        """
+        known = self._parts.get(change.path)
+        is_in_it = known is not None and known.entry_id == entry.entry_id
+        if known is not None and is_in_it and known.author != author.by and not self._is_end_of_save(change, author):
+            both = unsure(*dict.fromkeys((*_candidates(known.author), *_candidates(author.by))))
+            author = replace(author, by=both, evidence="command")
+        self._parts[change.path] = _Parts(entry.entry_id, author.by, change.read)
+        return author
+
+    def _is_end_of_save(self, change: Observed, author: Author) -> bool:
+        """Whether an editor saved the file, and its writing was read before, too: no file, or the first blocks."""
+        is_emptied = change.before is not None and change.before.size_bytes == 0
+        begun, saved = change.before and change.before.digest, change.after and change.after.digest
+        return author.evidence == "save" and (change.before is None or is_emptied or self._is_begun(begun, saved))
 
     def _relation(self, other: Entry, change: Observed) -> Relation | None:
         written = 0.0 if change.after is None else change.after.mtime_ns / 1e9
@@ -305,6 +338,7 @@ class EntryWriter:
         else:
             old = now - SETTLE_S - FORMATTER_S - 1
             self._saves = {path: saves for path, saves in self._saves.items() if saves[-1].time > old}
+            self._parts = {path: parts for path, parts in self._parts.items() if parts.read > old}
         return min(due, default=None)
 
     def end(self, now: float) -> None:
@@ -592,6 +626,7 @@ class EntryWriter:
             after=entry.after,
             parents=tuple(dict.fromkeys((*previous.parents, *entry.parents))),
             time=entry.time,
+            recorder=entry.recorder,  # it has read what is there now: see other_daemons
             moved_to=entry.moved_to,
             kind=_kind_of_versions(previous.before, entry.after, previous.gap),
         )
@@ -612,9 +647,12 @@ class EntryWriter:
             return False
         if previous.after is None or previous.after.digest is None:
             return previous.kind == "delete" and entry.kind == "create"
-        if entry.after is None or entry.after.digest is None:
-            return False
-        first, whole = self._store.content(previous.after.digest), self._store.content(entry.after.digest)
+        return self._is_begun(previous.after.digest, entry.after and entry.after.digest)
+
+    def _is_begun(self, begun: bytes | None, saved: bytes | None) -> bool:
+        """Whether the first of two contents is the beginning of the second, in whole blocks."""
+        first = None if begun is None else self._store.content(begun)
+        whole = None if saved is None else self._store.content(saved)
         return first is not None and whole is not None and len(first) % _BLOCK == 0 and whole.startswith(first)
 
     def _relink(self, departure: Entry | None, arrival: Entry | None, identity: Identity | None) -> None:

@@ -11,6 +11,9 @@ the time when it was read. So an observed change is one of these:
 - The other daemon read the file later than this one: what this one saw is a part of that entry.
 - The other daemon read the file earlier, with different content: this change follows that entry and starts there.
 
+Either daemon may make one entry of two changes by an unknown writer, of which the other daemon knows one to be an
+agent's. So each remembers the authors of the changes that an entry contains: if they differ, that entry is unsure.
+
 An entry of another daemon counts only if it is as new as the change: that daemon may have ended since an older one.
 The clock may have been set back since, so no entry is taken for a later one that was there before this daemon.
 """

@@ -98,6 +98,55 @@ def test_change_is_a_part_of_what_another_daemon_read_later_only_if_that_daemon_
     assert [entry.by for entry in reversed(found)] == ([OUTSIDE] if is_open else [OUTSIDE, BY_MAKE])
 
 
+OUTSIDE_OR_MAKE = unsure(OUTSIDE, BY_MAKE)
+OLD, NEW, NEWER = ("old", "new"), ("new", "newer"), ("old", "newer")
+
+
+@pytest.mark.parametrize(
+    ("changes", "authors"),
+    [
+        ([("this", OLD, ()), ("other", OLD, ()), ("other", NEW, ()), ("this", NEW, (MAKE,))], [OUTSIDE_OR_MAKE]),
+        ([("other", OLD, ()), ("this", OLD, ()), ("other", NEW, ()), ("this", NEW, (MAKE,))], [OUTSIDE_OR_MAKE]),
+        ([("other", NEWER, ()), ("this", OLD, ()), ("this", NEW, (MAKE,))], [OUTSIDE_OR_MAKE]),
+        ([("other", NEWER, ()), ("this", OLD, (MAKE,)), ("this", NEW, (MAKE,))], [BY_MAKE]),
+        ([("this", OLD, ()), ("this", NEW, (MAKE,)), ("other", OLD, ()), ("other", NEW, ())], [OUTSIDE, BY_MAKE]),
+    ],
+    ids=["extended by the other", "extended by its daemon", "read at once", "the command's alone", "written first"],
+)
+def test_change_that_another_daemon_joined_with_an_earlier_one_is_not_its_authors_alone(
+    tmp_path: Path, changes: list[tuple[str, tuple[str, str], tuple[CommandRecord, ...]]], authors: list[object]
+) -> None:
+    """Two daemons watch the folder, and one of them knows of the command."""
+    stores = {name: RecordStore(str(tmp_path)) for name in ("this", "other")}
+    writers = {
+        name: EntryWriter(store, CommandWindows(), TurnRegistry(), lambda _entries: None)
+        for name, store in stores.items()
+    }
+    for n, (name, (before, after), commands) in enumerate(changes):
+        read = AT + (0.5 if (before, after) == NEWER else n / 10)
+        writers[name].write(observed("/p/a", before, after, read, *commands))
+    found, _ = stores["this"].entries(LogQuery())
+    for store in stores.values():
+        store.close()
+    assert [entry.by for entry in reversed(found)] == authors
+
+
+def test_save_that_was_read_in_its_middle_is_its_persons_though_another_daemon_read_it_at_once(tmp_path: Path) -> None:
+    other, store = RecordStore(str(tmp_path)), RecordStore(str(tmp_path))
+    EntryWriter(other, CommandWindows(), TurnRegistry(), lambda _entries: None).write(
+        observed("/p/a", "old", "new", AT + 0.5)
+    )
+    writer = EntryWriter(store, CommandWindows(), TurnRegistry(), lambda _entries: None)
+    person = ByPerson(session_id="editor", label="an editor")
+    writer.write(observed("/p/a", "old", "", AT + 0.1))
+    writer.save("/p/a", Save(person=person, time=AT + 0.2, text="new"))
+    writer.write(observed("/p/a", "", "new", AT + 0.2))
+    found, _ = store.entries(LogQuery())
+    other.close()
+    store.close()
+    assert [entry.by for entry in found] == [person]
+
+
 @pytest.mark.parametrize(("pause", "n_entries"), [(SAME_WRITER_S, 0), (SAME_WRITER_S + 0.1, 2)])
 def test_file_that_is_made_and_removed_has_no_entries_within_the_limit(pause: float, n_entries: int) -> None:
     changes = [observed("/p/t", None, "x", AT), observed("/p/t", "x", None, AT + pause)]
