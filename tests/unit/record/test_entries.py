@@ -7,11 +7,24 @@ import pytest
 from msgspec.structs import replace
 
 from fileops.model.digest import content_digest
-from fileops.model.record import OUTSIDE, ByCommand, ByPerson, CommandRecord, Entry, Known, LogQuery, unsure
+from fileops.model.record import (
+    OUTSIDE,
+    ByCommand,
+    ByPerson,
+    BySession,
+    CommandRecord,
+    Contents,
+    Entry,
+    FileVersion,
+    Known,
+    LogQuery,
+    unsure,
+)
 from fileops.model.sessions import SessionName
 from fileops.record.attribution import SETTLE_S, Save
 from fileops.record.command_windows import CommandWindows
 from fileops.record.entries import LEFT_S, MOVED_S, SAME_WRITER_S, EntryWriter, Observed
+from fileops.record.other_daemons import put_own
 from fileops.record.store import RecordStore
 from fileops.record.turns import TurnRegistry
 
@@ -129,6 +142,31 @@ def test_change_that_another_daemon_joined_with_an_earlier_one_is_not_its_author
     for store in stores.values():
         store.close()
     assert [entry.by for entry in reversed(found)] == authors
+
+
+def test_own_edit_takes_its_part_of_an_entry_that_another_daemon_has_extended(tmp_path: Path) -> None:
+    """This daemon began the entry before its edit; the other one saw the edit as a change by anybody."""
+    other, store = RecordStore(str(tmp_path)), RecordStore(str(tmp_path))
+    agent = BySession(session_id=SessionName("bot"), label="bot")
+    for of, before, after, at in ((store, "older", "old", AT), (other, "old", "new", AT + 0.1)):
+        EntryWriter(of, CommandWindows(), TurnRegistry(), lambda _entries: None).write(
+            observed("/p/a", before, after, at)
+        )
+    edit = Entry(
+        entry_id="e-1", time=AT + 0.1, path="/p/a", kind="modify", by=agent, before=_version("old"),
+        after=_version("new"), evidence="commit",
+    )  # fmt: skip
+    put_own(store, edit, Contents(b"old", b"new"))
+    found, _ = store.entries(LogQuery())
+    other.close()
+    store.close()
+    assert [(entry.by, entry.before, entry.after) for entry in reversed(found)] == [
+        (OUTSIDE, _version("older"), _version("old")), (agent, _version("old"), _version("new")),
+    ]  # fmt: skip
+
+
+def _version(content: str) -> FileVersion:
+    return FileVersion(content_digest(content.encode()))
 
 
 def test_save_that_was_read_in_its_middle_is_its_persons_though_another_daemon_read_it_at_once(tmp_path: Path) -> None:
