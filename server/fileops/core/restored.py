@@ -6,11 +6,12 @@ sides insert at one place counts as restored, and is never inserted there twice.
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from itertools import accumulate
 
 from msgspec import Struct
 
-from fileops.core.diff.contents import MAX_REFINED_BYTES, is_blank, is_of_word, splices_between, words_of
+from fileops.core.diff.contents import MAX_REFINED_BYTES, is_blank, is_of_word, words_of
 from fileops.core.text import line_start, newline_of
 from fileops.model.edits import ByteSpan, Splice
 from fileops.model.files import TextFormat
@@ -25,25 +26,42 @@ class Typed(Struct, frozen=True):
 
 
 class Restored:
-    """The parts of `target` that are in `present` although `base` had changed them."""
+    """The parts of `target` that are in `present` although `base` had changed them.
+
+    compare: returns the splices from target to present. That takes long, and few changes need it.
+    """
 
     def __init__(
-        self, wanted: Sequence[Splice], typed: Sequence[Typed], target: bytes, present: bytes, fmt: TextFormat
+        self,
+        wanted: Sequence[Splice],
+        typed: Sequence[Typed],
+        compare: Callable[[], Sequence[Splice]],
+        present: bytes,
+        fmt: TextFormat,
     ) -> None:
         self._typed = typed
         self._present = present
         self._fmt = fmt
         self._typed_ends = [place.end for place in typed]
-        self._differences = splices_between(target, present, fmt)
-        self._ends = [change.end for change in self._differences]
-        self._growth = list(
-            accumulate((len(change.new) - change.end + change.start for change in self._differences), initial=0)
-        )
+        self._compare = compare
         shifts = accumulate((len(splice.new) - splice.end + splice.start for splice in wanted), initial=0)
         self._places = {
             splice: ByteSpan(splice.start + shift, splice.start + shift + len(splice.new))
             for splice, shift in zip(wanted, shifts, strict=False)
         }
+
+    @cached_property
+    def _differences(self) -> Sequence[Splice]:
+        return self._compare()
+
+    @cached_property
+    def _ends(self) -> list[int]:
+        return [change.end for change in self._differences]
+
+    @cached_property
+    def _growth(self) -> list[int]:
+        growth = (len(change.new) - change.end + change.start for change in self._differences)
+        return list(accumulate(growth, initial=0))
 
     def has_some_of(self, splice: Splice, place: ByteSpan, *, spans_lines: bool) -> bool:
         """Return whether the user has typed part of the splice's text next to its place.

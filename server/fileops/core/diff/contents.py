@@ -59,6 +59,8 @@ def splices_between(before: bytes, after: bytes, fmt: TextFormat) -> tuple[Splic
         return ()
     if fmt.bom and not after.startswith(fmt.bom):
         return (Splice(0, len(before), after),)
+    if fmt.unit_bytes == 1 and not fmt.bom and b"\n" not in before and b"\n" not in after:  # parts of a line
+        return tuple(_refine(before, after, 0, fmt))
     head, tail = common_lines(before, after, fmt)
     bare = TextFormat(encoding=fmt.encoding)
     old_text, new_text = before[head : len(before) - tail], after[head : len(after) - tail]

@@ -8,7 +8,8 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Sequence
 from difflib import SequenceMatcher
-from operator import ne
+from itertools import islice
+from operator import lt, ne
 
 from msgspec import Struct
 
@@ -96,6 +97,9 @@ def _anchors(old: Sequence[Line], new: Sequence[Line], a: int, a_end: int, b: in
     n_old, n_new = Counter(old[a:a_end]), Counter(new[b:b_end])
     place = {line: index for index, line in enumerate(new[b:b_end], b) if n_new[line] == 1}
     pairs = [(index, place[line]) for index, line in enumerate(old[a:a_end], a) if n_old[line] == 1 and line in place]
+    new_places = [at for _, at in pairs]
+    if all(map(lt, new_places, islice(new_places, 1, None))):  # no line has moved, so the chain has all of them
+        return pairs
     tails: list[int] = []  # smallest end of a chain of each length
     last: list[int] = []
     before: list[int] = []

@@ -5,13 +5,15 @@ the splices on `base` (`target`). As in a three-way merge by words, a change on 
 both sides made alike counts as made. Different changes at one place or of one text are a conflict; nothing is guessed.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache, partial
 from itertools import accumulate
 
 from msgspec import Struct
 
 from fileops.core import splices as splicing
 from fileops.core.diff.contents import (
+    common_lines,
     has_word,
     is_blank,
     is_inside_word,
@@ -53,13 +55,20 @@ def rebase(splices: Sequence[Splice], base: bytes, present: bytes) -> RebasedSpl
         return RebasedSplices(splices=(), conflicts=(ByteSpan(0, len(present)),))
     wanted = _move_down(wanted, base, fmt)
     since = _move_down(splices_between(base, present, fmt), base, fmt)
-    if _is_made(wanted, since, base, target, present, fmt):
+    compare = cache(partial(splices_between, target, present, fmt))
+    if _is_made(wanted, since, base, target, present, fmt, compare):
         return RebasedSplices(splices=())
-    return _merge(wanted, since, base, target, present, fmt)
+    return _merge(wanted, since, base, present, fmt, compare)
 
 
 def _is_made(
-    wanted: Sequence[Splice], since: Sequence[Splice], base: bytes, target: bytes, present: bytes, fmt: TextFormat
+    wanted: Sequence[Splice],
+    since: Sequence[Splice],
+    base: bytes,
+    target: bytes,
+    present: bytes,
+    fmt: TextFormat,
+    compare: Callable[[], Sequence[Splice]],
 ) -> bool:
     """Return whether the others have made all of our change by hand, judging by the present content alone.
 
@@ -67,6 +76,8 @@ def _is_made(
     ours. So target and present are compared: they have the same lines, from the one above our first splice to the one
     below our last. Elsewhere the others typed no word that our change removes, because that would be a word that they
     moved.
+
+    Args: compare: returns the splices from target to present, which differ.
     """
     if not wanted:
         return False
@@ -77,7 +88,11 @@ def _is_made(
     unit, first = fmt.unit_bytes, len(fmt.bom)
     above = max(line_start(target, fmt, start - unit), first) if start > first else -1
     below = line_end(target, fmt, end + growth) if end + growth < len(target) else len(target) + 1
-    differences = splices_between(target, present, fmt)
+    if present.startswith(fmt.bom):
+        n_head, n_tail = common_lines(target, present, fmt)
+        if above < n_head and len(target) - n_tail < below:  # all differences are between, so they need not be found
+            return False
+    differences = compare()
     if any(change.start < below and above < change.end for change in differences):
         return False
     removed = set(words_of(base[start:end], fmt)).difference(words_of(target[start : end + growth], fmt))
@@ -225,9 +240,17 @@ def _tokens_of(splice: Splice, base: bytes, fmt: TextFormat) -> tuple[list[bytes
 
 
 def _merge(
-    wanted: Sequence[Splice], since: Sequence[Splice], base: bytes, target: bytes, present: bytes, fmt: TextFormat
+    wanted: Sequence[Splice],
+    since: Sequence[Splice],
+    base: bytes,
+    present: bytes,
+    fmt: TextFormat,
+    compare: Callable[[], Sequence[Splice]],
 ) -> RebasedSplices:
-    """Merge `wanted`, which leads from base to target, and `since`, from base to present. Both are settled."""
+    """Merge `wanted`, which leads from base to target, and `since`, from base to present. Both are settled.
+
+    Args: compare: returns the splices from target to present.
+    """
     # growth[n]: by how much a place after their first n changes is further down in present than in base.
     growth = list(accumulate((len(change.new) - change.end + change.start for change in since), initial=0))
     conflicts: list[ByteSpan] = []
@@ -271,7 +294,7 @@ def _merge(
         for change, shift in unmade
         if change.new
     ]
-    restored = Restored(wanted, typed, target, present, fmt) if typed else None
+    restored = Restored(wanted, typed, compare, present, fmt) if typed else None
     result: list[Splice] = []
     floor = len(fmt.bom)
     for splice, n_above in free:
