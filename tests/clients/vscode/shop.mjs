@@ -32,9 +32,8 @@ def gross(basket, customer):
 `;
 
 /**
- * Opens a workbench for `node STORY.mjs floor|new OUT VSIX [IMAGES]`. settings: beside the interpreter's, or beside
- * the program of FILEOPS_DAEMON. prepare: called with the folder before the editor starts. isCovered: in "new", the run counts for
- * the extension's coverage.
+ * Opens a workbench for `node STORY.mjs floor|new OUT VSIX [IMAGES]`. settings: beside the interpreter's.
+ * prepare: called with the folder before the editor starts. isCovered: in "new", the run counts for the extension's coverage.
  */
 export async function openShop({ files, settings = {}, isCovered = false, prepare }) {
   const [name, outGiven, vsix, images] = process.argv.slice(2);
@@ -42,10 +41,9 @@ export async function openShop({ files, settings = {}, isCovered = false, prepar
   fs.rmSync(out, { recursive: true, force: true });
   fs.mkdirSync(out, { recursive: true });
   const agentPort = await freePort();
-  const daemon = process.env.FILEOPS_DAEMON;
   const workbench = await openWorkbench(name, {
     out, vsix: path.resolve(vsix), prepare, preinstall: [path.join(HERE, 'agent')], files,
-    settings: { ...(daemon ? { 'fileops.path': daemon } : { 'fileops.interpreter': process.env.FILEOPS_PYTHON }), ...settings },
+    settings: { 'fileops.interpreter': process.env.FILEOPS_PYTHON, ...settings },
     env: { FILEOPS_AGENT_PORT: String(agentPort), ...(isCovered && name === 'new' ? { NODE_V8_COVERAGE: path.join(out, 'coverage') } : {}) },
   });
   workbench.page.setDefaultTimeout(PATIENCE_MS);
