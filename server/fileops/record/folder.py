@@ -178,7 +178,9 @@ class FolderRecording:
         self._to_copy.clear()
 
     def take_carried(self) -> dict[str, float]:
-        """Return the files of which git is to be asked, once."""
+        """Return the files of which git is to be asked, once: when it has written them all."""
+        if self.is_git_writing:
+            return {}
         carried, self.carried = self.carried, {}
         return carried
 

@@ -283,6 +283,7 @@ class FolderUpkeep:
             folders.guard(folder.root, lambda folder=folder: self._look_at_root(folder))
             if folder.repository is not None:
                 folders.guard(folder.root, lambda folder=folder: self._look_at_index(folder))
+                folders.guard(folder.root, lambda folder=folder: self._ask_for_parents(folder))
                 folders.guard(folder.root, lambda folder=folder: self._look_for_work_trees(folder))
 
     def _look_at_staging(self, folders: Iterable[FolderRecording]) -> None:
@@ -339,11 +340,13 @@ class FolderUpkeep:
         if not self._folders.is_current(folder):
             return
         folder.update_index(index, self._folders.touched.__contains__)
-        self._ask_for_parents(folder)
         self._listeners.on_index(folder.root)
 
     def _ask_for_parents(self, folder: FolderRecording) -> None:
-        """Note what git may have merged in the files that it wrote: HEAD has moved by now. Many files are no merge."""
+        """Note what git may have merged in the files that it wrote: HEAD has moved by now. Many files are no merge.
+
+        Not only when the index is rewritten: its files may be read after that was noticed.
+        """
         carried, repository = folder.take_carried(), folder.repository
         if repository is None or not 0 < len(carried) <= _MAX_MERGED:
             return
