@@ -193,6 +193,8 @@ class EntryWriter:
                 case "same":
                     joint = self._join_author(newest, change, self._note_part(newest, change, author))
                     joint = replace(joint, settled=joint.settled and is_settled)
+                    if identity is not None and joint.kind in {"create", "delete"}:
+                        joint = self._with_other_half(joint, identity)
                     self._store.replace(joint)
                     return joint
                 case "later":
@@ -689,6 +691,8 @@ class EntryWriter:
         changed too.
         """
         half = self._halves.pop(identity, None)
+        if entry.moved_from or entry.moved_to:  # another daemon has found it
+            return entry
         stored = None
         if half is not None and half.kind != entry.kind:
             stored = self._store.entry(half.entry_id) or self._store.newest(half.path)  # it may have been merged

@@ -169,6 +169,28 @@ def _version(content: str) -> FileVersion:
     return FileVersion(content_digest(content.encode()))
 
 
+@pytest.mark.parametrize(
+    "order",
+    ["this gone, other gone, other made, this made", "this gone, other made, other gone, this made"],
+)
+def test_rename_whose_halves_two_daemons_wrote_is_one(tmp_path: Path, order: str) -> None:
+    stores = {name: RecordStore(str(tmp_path)) for name in ("this", "other")}
+    writers = {
+        name: EntryWriter(store, CommandWindows(), TurnRegistry(), lambda _entries: None)
+        for name, store in stores.items()
+    }
+    halves = {"gone": observed("/p/a", "x", None, AT), "made": observed("/p/b", None, "x", AT)}
+    for step in order.split(", "):
+        name, half = step.split()
+        writers[name].write(halves[half])
+    found, _ = stores["this"].entries(LogQuery())
+    for store in stores.values():
+        store.close()
+    assert {(entry.kind, entry.moved_from, entry.moved_to) for entry in found} == {
+        ("delete", None, "/p/b"), ("create", "/p/a", None),
+    }  # fmt: skip
+
+
 def test_save_that_was_read_in_its_middle_is_its_persons_though_another_daemon_read_it_at_once(tmp_path: Path) -> None:
     other, store = RecordStore(str(tmp_path)), RecordStore(str(tmp_path))
     EntryWriter(other, CommandWindows(), TurnRegistry(), lambda _entries: None).write(
