@@ -19,7 +19,7 @@ ByKind = Literal["session", "command", "person", "outside", "unsure"]
 RecordState = Literal["starting", "on", "limited", "off"]
 
 
-class BySession(Struct, frozen=True, kw_only=True, tag_field="kind", tag="session"):
+class BySession(Struct, frozen=True, kw_only=True, gc=False, tag_field="kind", tag="session"):
     """A session by a tool of the daemon, or by one of several of its commands that cannot be distinguished."""
 
     session_id: SessionName
@@ -28,7 +28,7 @@ class BySession(Struct, frozen=True, kw_only=True, tag_field="kind", tag="sessio
     """The name for people."""
 
 
-class ByCommand(Struct, frozen=True, kw_only=True, tag_field="kind", tag="command"):
+class ByCommand(Struct, frozen=True, kw_only=True, gc=False, tag_field="kind", tag="command"):
     """A program that a session ran."""
 
     session_id: SessionName
@@ -39,7 +39,7 @@ class ByCommand(Struct, frozen=True, kw_only=True, tag_field="kind", tag="comman
     """The session and the program, for people."""
 
 
-class ByPerson(Struct, frozen=True, kw_only=True, tag_field="kind", tag="person"):
+class ByPerson(Struct, frozen=True, kw_only=True, gc=False, tag_field="kind", tag="person"):
     """A person, at an attached editor or the command line."""
 
     session_id: str
@@ -48,7 +48,7 @@ class ByPerson(Struct, frozen=True, kw_only=True, tag_field="kind", tag="person"
     """The name of their editor."""
 
 
-class ByOutside(Struct, frozen=True, kw_only=True, tag_field="kind", tag="outside"):
+class ByOutside(Struct, frozen=True, kw_only=True, gc=False, tag_field="kind", tag="outside"):
     """A program that is not known to have been started by a session."""
 
     label: str = "outside"
@@ -58,7 +58,7 @@ class ByOutside(Struct, frozen=True, kw_only=True, tag_field="kind", tag="outsid
 KnownBy = BySession | ByCommand | ByPerson | ByOutside
 
 
-class ByUnsure(Struct, frozen=True, kw_only=True, tag_field="kind", tag="unsure"):
+class ByUnsure(Struct, frozen=True, kw_only=True, gc=False, tag_field="kind", tag="unsure"):
     """One of the candidates; the daemon cannot know which."""
 
     label: str
@@ -130,7 +130,7 @@ class FileVersion(Struct, frozen=True, gc=False):
 # 7. A person keeps an agent's entry, which can be taken back, or undoes it: the undo names this entry in `undoes`, and
 #    is this one's `undone_by`. To redo is to undo the undo, which puts this entry in force again.
 # 8. Otherwise an entry never changes. The oldest ones are removed when the record has reached its limits.
-class Entry(Struct, frozen=True, kw_only=True):
+class Entry(Struct, frozen=True, kw_only=True, gc=False):
     """One change of one file. A file that does not exist has no version (None).
 
     time: seconds since the epoch. path: canonical. before: also None if the content before is not known

@@ -34,7 +34,7 @@ FileOperation = Literal["create", "modify", "delete"]
 StepKind = Literal["create", "modify", "delete"]
 
 
-class FileStep(Struct, frozen=True):
+class FileStep(Struct, frozen=True, gc=False):
     """One change of one file, for undos and blame.
 
     step_id: of an entry. before, after: digests of the contents, None without a file. reverse: splices over the content
@@ -165,7 +165,7 @@ class RewindResult(Struct, frozen=True, kw_only=True):
 # --- what is not kept yet -------------------------------------------------------------------------------------------
 
 
-class UnkeptChange(Struct, frozen=True, kw_only=True):
+class UnkeptChange(Struct, frozen=True, kw_only=True, gc=False):
     """A place that unkept entries have changed. Lines are 1-based, in the current content."""
 
     change_id: str
@@ -200,7 +200,7 @@ class UnkeptChange(Struct, frozen=True, kw_only=True):
     """In a notebook: the names of the cells that have these lines; none if the lines are of no cell that is there."""
 
 
-class UndonePlace(Struct, frozen=True, kw_only=True):
+class UndonePlace(Struct, frozen=True, kw_only=True, gc=False):
     """A place where a person has undone what an agent wrote. It is listed until the session's next turn."""
 
     start_line: int

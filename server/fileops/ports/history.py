@@ -53,6 +53,10 @@ class RecordedChanges(Protocol):
         """Return the newest entry of a file."""
         ...
 
+    def was_removed(self, path: str) -> bool:
+        """Return whether an entry removed the file at this path, or left a content that is not kept."""
+        ...
+
     def other_half(self, entry: Entry) -> Entry | None:
         """Return the other half of the rename that an entry is half of; None if it is none, or the other is unknown."""
         ...

@@ -398,6 +398,10 @@ class RecordStore:
         found, _ = self.entries(LogQuery(path=path, limit=1), is_file=True)
         return found[0] if found else None
 
+    def was_removed(self, path: str) -> bool:
+        """Whether an entry removed the file at this path, or left a content that is not kept."""
+        return bool(self._rows("SELECT 1 FROM entry WHERE path = ? AND after IS NULL LIMIT 1", os.fsencode(path)))
+
     def newest_unkept(self) -> list[Entry]:
         """The newest entry of each path that no person has accepted and that is in force, newest first."""
         newest = "SELECT max(seq) FROM entry WHERE kept = 0 AND undone_by IS NULL GROUP BY path"
@@ -505,9 +509,9 @@ class RecordStore:
     def keep(self, keep_id: str, entry_ids: Iterable[str]) -> int:
         """Note that a person has accepted these entries. Returns how many they had not accepted before."""
         with self.transaction():
-            new = [entry.entry_id for _, entry in self._read_placed(entry_ids) if not entry.kept]
+            new = self._change(entry_ids, lambda entry: entry if entry.kept else replace(entry, kept=True))
             self._db.executemany("INSERT INTO keep VALUES (?, ?, NULL)", [(keep_id, entry_id) for entry_id in new])
-            return self._change(new, lambda entry: replace(entry, kept=True))
+        return len(new)
 
     def keep_places(self, keep_id: str, places: Iterable[tuple[str, str]]) -> int:
         """Note that a person has accepted single changes. Returns how many they had not accepted before.
@@ -539,7 +543,7 @@ class RecordStore:
                 raise UnknownId(keep_id)
             whole = [entry_id for entry_id, change_id in rows if change_id is None]
             places = [(change_id,) for _, change_id in rows if change_id is not None]
-            n_entries = self._change(whole, lambda entry: replace(entry, kept=False))
+            n_entries = len(self._change(whole, lambda entry: replace(entry, kept=False)))
             n_places = self._db.executemany("DELETE FROM kept_place WHERE change_id = ?", places).rowcount
             self._db.execute("DELETE FROM keep WHERE keep_id = ?", (keep_id,))
             entries = [self.entry(entry_id) for entry_id in dict.fromkeys(entry_id for entry_id, _ in rows)]
@@ -566,17 +570,16 @@ class RecordStore:
             self._db.execute("DELETE FROM staged WHERE root = ?", (os.fsencode(root),))
             self._db.executemany("INSERT OR REPLACE INTO staged VALUES (?, ?, ?, ?)", rows)
 
-    def _change(self, entry_ids: Iterable[str], change: Callable[[Entry], Entry]) -> int:
-        """Change whether entries are kept, and which entry undid them. Returns how many that changed."""
+    def _change(self, entry_ids: Iterable[str], change: Callable[[Entry], Entry]) -> list[str]:
+        """Change whether entries are kept, and which entry undid them. Returns the ids of those that changed."""
         with self.transaction():
-            pairs = ((seq, entry, change(entry)) for seq, entry in self._read_placed(entry_ids))
-            rows = [
-                (changed.kept, changed.undone_by, _pack_body(changed), seq)
-                for seq, entry, changed in pairs
-                if changed != entry
-            ]
-            self._db.executemany("UPDATE entry SET kept = ?, undone_by = ?, body = ? WHERE seq = ?", rows)
-        return len(rows)
+            placed = ((seq, entry, change(entry)) for seq, entry in self._read_placed(entry_ids))
+            changed = [(seq, after) for seq, before, after in placed if after != before]
+            self._db.executemany(
+                "UPDATE entry SET kept = ?, undone_by = ?, body = ? WHERE seq = ?",
+                ((entry.kept, entry.undone_by, _pack_body(entry), seq) for seq, entry in changed),
+            )
+        return [entry.entry_id for _, entry in changed]
 
     def _read_placed(self, entry_ids: Iterable[str]) -> Iterator[tuple[float, Entry]]:
         """Yield the entries with these ids, each once, in this order, with their places. Unknown ids are left out."""

@@ -115,7 +115,9 @@ def to_outcome(file: Restoration, commit: Commit | None) -> UndoFileOutcome:
     return replace(to_result(file), edit_id=commit.edit_id, commit=commit.report, applied_to=commit.after.source)
 
 
-def plan_restoration(snapshot: Snapshot, undone: Undone, *, file_path: str, limits: Limits) -> Restoration:
+def plan_restoration(
+    snapshot: Snapshot, undone: Undone, *, file_path: str, limits: Limits, with_snippet: bool = True
+) -> Restoration:
     """Plan the change from a file's current content to what the undo makes of it."""
     removes = snapshot.exists and undone.content is None
     creates = not snapshot.exists and undone.content is not None
@@ -132,6 +134,7 @@ def plan_restoration(snapshot: Snapshot, undone: Undone, *, file_path: str, limi
         file_path=file_path,
         operation="create" if creates else "modify",
         limits=limits,
+        with_snippet=with_snippet,
     )
     if removes:
         change = replace(change, unified=format_unified_diff(change.hunks, file_path=file_path, removes=True))

@@ -17,7 +17,7 @@ MAX_COMPARED_LINES = 400_000  # of one block on both sides; larger ones count as
 MANY_SPLICES = 64  # more are compared line against line, which is cheaper
 
 
-class ChangedRegion(Struct, kw_only=True):
+class ChangedRegion(Struct, kw_only=True, gc=False):
     """Removed and added lines. old_at, new_at: their 0-based first line; start, end: bytes of the old data.
 
     in_pairs: each line corresponds to the line at the same index on the other side, and some of them are equal.
@@ -32,7 +32,7 @@ class ChangedRegion(Struct, kw_only=True):
     in_pairs: bool
 
 
-class _Block(Struct, kw_only=True):
+class _Block(Struct, kw_only=True, gc=False):
     """Whole lines [start, end) of the data that one or more splices touch, and their new text."""
 
     start: int

@@ -104,7 +104,7 @@ class _DiffBuilder:
             self._put(" ", split_lines(self._data[self._end_bytes : region.start], self._fmt))
         else:
             self._open(region)
-        if region.in_pairs:
+        if n_equal:
             self._put_pairs(region)
         else:
             self._put("-", region.old)

@@ -22,7 +22,7 @@ from fileops.model.files import TextFormat
 from fileops.model.rewind import FileStep
 
 
-class OwnedLines(Struct, frozen=True):
+class OwnedLines(Struct, frozen=True, gc=False):
     """Lines of the current content whose newest change is `entry_id`; None if none of the changes wrote there."""
 
     first_line: int
@@ -30,7 +30,7 @@ class OwnedLines(Struct, frozen=True):
     entry_id: str | None
 
 
-class ChangedPlace(Struct, frozen=True):
+class ChangedPlace(Struct, frozen=True, gc=False):
     """A run of lines of the present content that some changes made of the lines `removed`.
 
     Bytes start to end of the present content are its lines first_line to first_line + n_lines - 1; without lines, the

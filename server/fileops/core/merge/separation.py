@@ -22,7 +22,7 @@ from fileops.model.files import TextFormat
 Splices = tuple[Splice, ...]
 
 
-class SidedStep(Struct, frozen=True):
+class SidedStep(Struct, frozen=True, gc=False):
     """One edit. reverse: over the content after it; forward: over the content before it.
 
     is_compared: whether a comparison of the content before it with that after it finds just `forward`.

@@ -26,7 +26,7 @@ Question = Literal["blame", "places"]
 Part = Question | Literal["sides"]
 
 
-class ToldStep(Struct, frozen=True):
+class ToldStep(Struct, frozen=True, gc=False):
     """All that the story is told of a step; see story_of. parents: digests of their contents."""
 
     step: FileStep
@@ -47,7 +47,7 @@ class _Told(Struct, frozen=True, array_like=True):
 _Place = tuple[int, int, bytes]  # a splice
 
 
-class _Note(Struct, frozen=True, array_like=True):
+class _Note(Struct, frozen=True, array_like=True, gc=False):
     """A SidedStep, whose side is in its key."""
 
     reverse: tuple[_Place, ...]

@@ -22,7 +22,7 @@ from fileops.record.git_process import GitFailed
 _MAX_FILES = 1000  # whose answers are cached
 
 
-class UnkeptPlace(Struct, frozen=True):
+class UnkeptPlace(Struct, frozen=True, gc=False):
     """A listed change with its place in the current content; None for a change without lines."""
 
     change: UnkeptChange

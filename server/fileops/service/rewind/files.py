@@ -83,7 +83,7 @@ def rewind_of_file(
     else:
         rewound = told.rewound(known & usable.keys(), present, look.contents())
     without_effect = {entry_id for entry_id, entry in usable.items() if _is_same(entry) or entry_id in replacing[1:]}
-    undone = (*rewound.undone, *without_effect)
+    undone = {*rewound.undone, *without_effect}
     if overwritten is not None and present is not None and rewound.content is not None:
         rewound = replace(rewound, splices=(Splice(0, len(present), rewound.content),))
     left = dict[LeftReason, dict[str, list[LineRange]]]()

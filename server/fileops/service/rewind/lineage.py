@@ -104,9 +104,8 @@ class Lineages:
     def _departures_at(self, path: str) -> list[tuple[int, Entry]]:
         """Return the entries by which a file has left a path, oldest first, and where they are among its entries."""
         if path not in self._departures:
-            self._departures[path] = [
-                (at, entry) for at, entry in enumerate(self.entries_at(path)) if self.has_left(entry)
-            ]
+            entries = self.entries_at(path) if self._store.was_removed(path) else ()
+            self._departures[path] = [(at, entry) for at, entry in enumerate(entries) if self.has_left(entry)]
         return self._departures[path]
 
     def _place_of(self, entry: Entry) -> int:

@@ -176,7 +176,7 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
             chosen = entries_of(self.store, request, self.may_rewind)
             perhaps = find_unsure(self.store, request, self.may_rewind, chosen)
             if request.is_undecided_only:
-                undecided = places.find_undecided([*chosen, *perhaps])
+                undecided = places.find_undecided([*chosen, *perhaps], lineages)
                 taken = self._without_half_renames(chosen, undecided.entry_ids)
                 taken_ids = {entry.entry_id for entry in taken}
                 decided = tuple(each for each in chosen if each.entry_id not in taken_ids - undecided.partly)
@@ -420,7 +420,8 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
             splices = splices_between(snapshot.data, content, text.detect_format(snapshot.data))
         edit_ids = dict.fromkeys(entry.edit_id for entry in undone_entries if entry.edit_id is not None)
         undone = Undone(content=content, splices=splices or (), edit_ids=tuple(edit_ids))
-        change = plan_restoration(snapshot, undone, file_path=snapshot.path, limits=self.settings.limits)
+        limits = self.settings.limits
+        change = plan_restoration(snapshot, undone, file_path=snapshot.path, limits=limits, with_snippet=False)
         return replace(change, entry_ids=tuple(entry.entry_id for entry in undone_entries))
 
     def _with_permissions(self, change: Restoration, rewind: FileRewind, lineages: Lineages) -> Restoration:

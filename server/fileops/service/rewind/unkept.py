@@ -287,9 +287,12 @@ class UnkeptPlaces(Struct, frozen=True):
         """Return the places in one file that are not kept yet, top to bottom."""
         return self._places_in(path, self.lineage(path), snapshot)
 
-    def find_undecided(self, entries: Iterable[Entry]) -> UndecidedEntries:
-        """Return the parts of these entries that lists show. An entry goes with the one that replaced its text."""
-        lineages, by_path = Lineages(self.store, _is_rename), dict[str, list[Entry]]()
+    def find_undecided(self, entries: Iterable[Entry], lineages: Lineages) -> UndecidedEntries:
+        """Return the parts of these entries that lists show. An entry goes with the one that replaced its text.
+
+        Args: lineages: read the entries of the files, which a rewind needs as well.
+        """
+        lineages, by_path = lineages.following(_is_rename), dict[str, list[Entry]]()
         for entry in entries:
             by_path.setdefault(lineages.present_path(entry), []).append(entry)
         self._ask_git({path: lineages.of(path) for path in by_path})
