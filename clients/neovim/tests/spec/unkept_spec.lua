@@ -229,6 +229,100 @@ t.it('what is reported while the person types is asked about when they pause', f
   fileops.request = request
 end)
 
+t.it('what is typed in changes, or next to them, and lines that may be from one, may change the list', function()
+  local typing = require('fileops.unkept.typing')
+  local buf = vim.api.nvim_create_buf(false, true)
+  vim.api.nvim_win_set_buf(0, buf)
+  vim.bo[buf].buftype = 'nofile'
+  local function reset()
+    vim.api.nvim_buf_set_lines(buf, 0, -1, true, vim.split(('a line\n'):rep(19) .. 'a line', '\n'))
+    marks.draw(buf, {
+      { change_id = 'lines', start_line = 6, end_line = 8, kind = 'changed' },
+      { change_id = 'removed', start_line = 14, end_line = 13, kind = 'removed' },
+    }, {})
+  end
+  reset()
+  typing.follow(buf)
+  for typed, may_change in pairs({
+    ['4Gix'] = false, ['5Gix'] = true, ['6Gix'] = true, ['8Gix'] = true, ['9Gix'] = true, ['10Gix'] = false,
+    ['12Gix'] = false, ['13Gix'] = true, ['14Gix'] = true, ['16Gix'] = false, ['20GAx'] = false,
+    ['1Gdd'] = false, ['1G3dd'] = false, ['1G4dd'] = true, ['10G2dd'] = false, ['10G3dd'] = true, ['3GJ'] = false,
+    ['4GJ'] = true, ['1GOnew'] = false, ['1Go'] = false, ['1Gi\r'] = false, ['1Gi\r  '] = false, ['1Gixy\rz'] = false,
+    ['20Gyyp'] = true, ['1Gyyp'] = true, ['1GyyP'] = true, ['1GyyGp'] = true, ['2Gix6Gix'] = false,
+    ['gg/line\rx'] = false, [':%s/line/Line/\r'] = true, [':18,$s/line/Line/\r'] = false,
+  }) do -- stylua: ignore
+    reset()
+    typing.take(buf)
+    keys(typed)
+    t.eq({ typed, typing.take(buf) }, { typed, may_change })
+    t.eq(typing.take(buf), false)
+  end
+  reset()
+  typing.take(buf)
+  vim.api.nvim_buf_set_text(buf, 0, 0, 0, 0, { 'x' })
+  t.eq(typing.take(buf), false)
+  marks.draw(buf, { { change_id = 'here', start_line = 1, end_line = 1, kind = 'changed' } }, {})
+  vim.api.nvim_buf_set_text(buf, 0, 0, 0, 0, { 'x' })
+  t.eq(typing.take(buf), true) -- in a line that was beside all changes before
+  local are_undos = {} ---@type boolean[]
+  for _, typed in ipairs({ 'x', 'x', 'u', '<C-r>', 'u', 'x', 'iabc', 'u', 'Ad', 'Ae' }) do
+    keys(typed)
+    table.insert(are_undos, typing.note_newest(buf))
+  end
+  t.eq(are_undos, { false, false, true, true, true, false, false, true, false, false })
+  vim.api.nvim_buf_delete(buf, { force = true })
+end)
+
+t.it('a buffer is asked about soon only if what was typed may change the list', function()
+  local path, agent, buf = changed()
+  marked(buf, { 2, 6, 10 })
+  local other_path = t.write(vim.fs.dirname(path) .. '/other.txt', TEXT)
+  edit(agent, other_path, 'two', 'TWO')
+  vim.cmd.edit(other_path)
+  local other = vim.api.nvim_get_current_buf()
+  marked(other, { 2 })
+  local seen = { asked = {}, reported = {}, is_changed = false } -- the first two by path
+  local request, report, pause_ms = fileops.request, unkept.changed, unkept.beside_pause_ms
+  fileops.request = function(method, params, ...)
+    if method == 'fileops/unkept' and params.file_path then seen.asked[params.file_path] = true end
+    return request(method, params, ...)
+  end
+  unkept.changed = function(event) ---@param event fileops.wire.DidChangeUnkeptParams
+    if event.typed then
+      seen.reported[event.file_path] = true
+    else
+      seen.is_changed = true -- by the agent's edits, which may be reported late
+    end
+    report(event)
+  end
+  unkept.beside_pause_ms = 3600000
+  local function typed(number, line, event)
+    vim.cmd.buffer(number)
+    keys(line .. 'Gix')
+    vim.api.nvim_exec_autocmds(event or 'TextChangedI', { buffer = number })
+  end
+  repeat
+    unkept.refresh(buf)
+    t.wait(function() return unkept.is_settled(buf) end, 'the answer of all that was due before')
+    seen.asked, seen.reported, seen.is_changed = {}, {}, false
+    typed(buf, 4)
+    t.wait(function() return seen.reported[path] or seen.is_changed end, 'the report of what was typed here')
+    typed(buf, 4, 'TextChanged')
+    seen.asked[other_path] = nil
+    typed(other, 3)
+    t.wait(function() return seen.asked[other_path] end, 'the question about what was typed next to a change later')
+  until not seen.is_changed
+  t.eq(seen.asked[path], nil)
+  edit(agent, path, 'end', 'END')
+  marked(buf, { 2, 6, 10, 12 }) -- although a question about what was typed is due later
+  unkept.beside_pause_ms = 1
+  seen.asked = {}
+  typed(buf, 4)
+  t.wait(function() return seen.asked[path] end, 'the question in the end')
+  fileops.request, unkept.changed, unkept.beside_pause_ms = request, report, pause_ms
+  vim.bo[buf].modified, vim.bo[other].modified = false, false
+end)
+
 t.it('marks are of the present text while the person types, undoes and redoes', function()
   local path, agent, buf = world.new(TEXT)
   edit(agent, path, 'six', 'VI')

@@ -8,6 +8,7 @@ local marks = require('fileops.unkept.marks')
 local messages = require('fileops.ui.messages')
 local protocol = require('fileops.client.protocol')
 local text_keys = require('fileops.ui.text_keys')
+local typing = require('fileops.unkept.typing')
 
 local counted = decision.counted
 
@@ -19,13 +20,19 @@ local N_RECENT = 200 -- changes by the person, among which their last undo is lo
 local PAUSE_MS = 200 -- between two questions about one buffer
 local TYPING_PAUSE_MS = 500 -- without a key, before a buffer is asked about; marks move while the person types
 local LONGEST_MS = 5000 -- after which it is asked about although the person is still typing
+
+-- Without a key, before a buffer is asked about in which only lines beside its changes were typed in. Their marks have
+-- moved, and the daemon lists others only if what an agent had written was typed again. A test sets it.
+M.beside_pause_ms = 5000
+
 local MANY_FILES = 10 -- if there are more, they are named before they are kept or undone
 
 local is_served = false -- whether the attached daemon knows what is not kept
 local timers = {} ---@type table<integer, uv.uv_timer_t> buffers about which a question is due
--- By buffer, when the first key was typed since it was last asked about, as `vim.uv.now()` has it.
-local typed_since = {} ---@type table<integer, integer>
-local typed_last = {} ---@type table<integer, integer> and the last one
+-- By buffer, if it was typed in since it was last asked about: when the last key was typed, and when the first one that
+-- may change what the daemon lists, as `vim.uv.now()` has it.
+local typed = {} ---@type table<integer, { last: integer, since?: integer }>
+local asked_tick = {} ---@type table<integer, integer> `changedtick` of the text that was last asked about
 -- Buffers with an unanswered question; "again" if something has been reported since it was asked.
 local asking = {} ---@type table<integer, 'once'|'again'>
 local listed = {} ---@type table<integer, fileops.wire.UnkeptFile> what is not kept, by buffer
@@ -95,7 +102,10 @@ local function draw(buf, file)
   if n_before ~= n_now then count() end
   listed[buf] = file
   marks.draw(buf, file and file.changes or {}, file and file.undone or {})
-  if file and #file.changes > 0 then had_changes[buf] = true end
+  if file and #file.changes > 0 then
+    had_changes[buf] = true
+    typing.follow(buf)
+  end
   if marks.has(buf) then
     require('fileops.unkept.introduction').marked()
     text_keys.map(buf, 'unkept', keys, marks.lines)
@@ -131,11 +141,21 @@ local function with_old_text(file, act)
 end
 
 ---@param buf integer
+local function stop_timer(buf)
+  local timer = timers[buf]
+  timers[buf] = nil
+  if timer then timer:close() end
+end
+
+---@param buf integer
 local function ask(buf)
+  stop_timer(buf)
+  typed[buf] = nil
   if not is_served or not vim.api.nvim_buf_is_loaded(buf) or not buffers.is_file(buf) then return end
   asking[buf] = asking[buf] and 'again' or 'once'
   if asking[buf] == 'again' then return end
   local tick = vim.api.nvim_buf_get_changedtick(buf)
+  asked_tick[buf] = tick
   local path = buffers.real(vim.api.nvim_buf_get_name(buf))
   require('fileops').request(protocol.methods.unkept, { file_path = path }, function(err, result)
     local is_outdated = asking[buf] == 'again'
@@ -145,7 +165,8 @@ local function ask(buf)
     with_old_text(result.files[1], function(file)
       if not vim.api.nvim_buf_is_loaded(buf) then return end
       if vim.api.nvim_buf_get_changedtick(buf) ~= tick then return M.refresh(buf) end
-      if not file or is_of_this_text(buf, file) then draw(buf, file) end -- otherwise a notification follows
+      if not file or is_of_this_text(buf, file) then return draw(buf, file) end
+      asked_tick[buf] = nil -- a notification follows
     end)
   end)
 end
@@ -154,42 +175,66 @@ end
 ---@param buf integer
 ---@return integer milliseconds
 local function rest_of_pause(buf)
-  local since = typed_since[buf]
-  if not since then return 0 end
-  return math.min(typed_last[buf] + TYPING_PAUSE_MS, since + LONGEST_MS) - vim.uv.now()
+  local stroke = typed[buf]
+  if not stroke then return 0 end
+  local due = stroke.last + M.beside_pause_ms
+  if stroke.since then due = math.min(stroke.last + TYPING_PAUSE_MS, stroke.since + LONGEST_MS) end
+  return due - vim.uv.now()
 end
 
---- Ask again about a buffer, soon.
 ---@param buf integer
----@param pause_ms? integer without another call
-function M.refresh(buf, pause_ms)
-  if not is_served then return end
+---@param pause_ms integer without another call
+local function ask_after(buf, pause_ms)
   local timer = timers[buf] or assert(vim.uv.new_timer())
   timers[buf] = timer
   timer:start(
-    pause_ms or PAUSE_MS,
+    pause_ms,
     0,
     vim.schedule_wrap(function()
       if timers[buf] ~= timer then return end
       local rest_ms = rest_of_pause(buf)
-      if rest_ms > 0 then return M.refresh(buf, rest_ms) end
-      timers[buf], typed_since[buf] = nil, nil
-      timer:close()
+      if rest_ms > 0 then return ask_after(buf, rest_ms) end
       ask(buf)
     end)
   )
 end
 
---- Ask again about a buffer once the person has not typed in it for a moment. For each key, so it only takes note of it
+--- Whether no question about a buffer is due or without an answer.
+---@param buf integer
+---@return boolean
+function M.is_settled(buf) return not timers[buf] and not asking[buf] end
+
+--- Ask again about a buffer, soon.
+---@param buf integer
+function M.refresh(buf)
+  if not is_served then return end
+  if typed[buf] then typed[buf].since = typed[buf].since or vim.uv.now() end
+  ask_after(buf, PAUSE_MS)
+end
+
+--- Whether the daemon may list something else after what the person has just typed.
+---@param buf integer
+---@return boolean
+local function may_differ(buf)
+  local has_marks = marks.has(buf) or #(listed[buf] or { changes = {} }).changes == 0
+  return typing.take(buf) or not has_marks
+end
+
+--- Ask again about a buffer once the person has not typed in it for a while. For each key, so it only takes note of it
 --- while a question is due.
 ---@param buf integer
 local function refresh_after_typing(buf)
   if not is_served then return end
   local now = vim.uv.now()
-  typed_last[buf] = now
-  if typed_since[buf] then return end
-  typed_since[buf] = now
-  M.refresh(buf, TYPING_PAUSE_MS)
+  local stroke = typed[buf] or {}
+  typed[buf], stroke.last = stroke, now
+  typing.note_newest(buf)
+  if may_differ(buf) and not stroke.since then
+    stroke.since = now
+    ask_after(buf, TYPING_PAUSE_MS)
+  elseif not timers[buf] then
+    ask_after(buf, M.beside_pause_ms)
+  end
 end
 
 local function ask_all()
@@ -211,10 +256,14 @@ end
 function M.old_name(buf) return listed[buf] and #listed[buf].changes > 0 and listed[buf].moved_from or nil end
 
 --- What the daemon reports.
----@param event { file_path?: string } without a path: many files
+---@param event fileops.wire.DidChangeUnkeptParams without a path: many files
 function M.changed(event)
   local buf = event.file_path and buffers.buffer_of(event.file_path)
-  if buf and typed_since[buf] then return end -- it is asked about when the person pauses
+  if buf and event.typed then -- here, and asked about when the person pauses, or already
+    local is_asked = vim.bo[buf].modified and asked_tick[buf] == vim.api.nvim_buf_get_changedtick(buf)
+    if timers[buf] or is_asked then return end
+  end
+  if buf and typed[buf] then return M.refresh(buf) end -- when the person pauses
   count()
   if not event.file_path then return ask_all() end
   if buf then ask(buf) end
@@ -517,9 +566,15 @@ vim.api.nvim_create_autocmd({ 'CursorMoved', 'CursorMovedI', 'BufEnter' }, {
 vim.api.nvim_create_autocmd('TextChanged', {
   group = group,
   callback = function(event)
-    if not had_changes[event.buf] then return end
-    typed_since[event.buf] = nil
-    M.refresh(event.buf) -- an undo, or a redo
+    local buf = event.buf
+    if not had_changes[buf] then return end
+    local is_due = may_differ(buf)
+    if typing.note_newest(buf) or is_due then
+      typed[buf] = nil
+      M.refresh(buf)
+    elseif is_served and not timers[buf] then
+      ask_after(buf, M.beside_pause_ms)
+    end
   end,
 })
 vim.api.nvim_create_autocmd('TextChangedI', {
@@ -531,9 +586,11 @@ vim.api.nvim_create_autocmd('TextChangedI', {
 vim.api.nvim_create_autocmd('BufUnload', {
   group = group,
   callback = function(event)
-    marks.clear(event.buf)
-    asking[event.buf], listed[event.buf], had_changes[event.buf] = nil, nil, nil
-    typed_since[event.buf], typed_last[event.buf] = nil, nil
+    local buf = event.buf
+    marks.clear(buf)
+    stop_timer(buf)
+    asking[buf], listed[buf], had_changes[buf] = nil, nil, nil
+    typed[buf], asked_tick[buf] = nil, nil
   end,
 })
 

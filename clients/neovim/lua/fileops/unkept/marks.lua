@@ -122,12 +122,12 @@ end
 ---@return boolean whether anything is marked
 function M.has(buf) return drawn[buf] ~= nil end
 
---- The change at a line, and which of the buffer's it is. For each move of the cursor, so it looks at few of them: as
---- the marks are in order, the first that does not end above the line is found by halving.
+--- The first mark that does not end above a line. For each move of the cursor and for keys, so it looks at few of them:
+--- as the marks are in order, it is found by halving.
 ---@param buf integer
 ---@param line integer 1-based
----@return fileops.wire.UnkeptChange? change, integer? number
-function M.at(buf, line)
+---@return fileops.UnkeptMark? mark, integer number
+local function first_from(buf, line)
   local marks = M.of_buffer(buf)
   local low, high = 1, #marks + 1
   while low < high do
@@ -139,7 +139,26 @@ function M.at(buf, line)
       high = middle
     end
   end
-  if marks[low] and M.place_of(buf, marks[low]) <= line then return marks[low].change, low end
+  return marks[low], low
+end
+
+--- The change at a line, and which of the buffer's it is.
+---@param buf integer
+---@param line integer 1-based
+---@return fileops.wire.UnkeptChange? change, integer? number
+function M.at(buf, line)
+  local mark, number = first_from(buf, line)
+  if mark and M.place_of(buf, mark) <= line then return mark.change, number end
+end
+
+--- Whether one of these lines is in a change, or next to one.
+---@param buf integer
+---@param first integer 1-based
+---@param last integer
+---@return boolean
+function M.is_near(buf, first, last)
+  local mark = first_from(buf, first - 1)
+  return mark ~= nil and M.place_of(buf, mark) <= last + 1
 end
 
 local named = vim.api.nvim_create_namespace('fileops.author')
