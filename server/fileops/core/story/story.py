@@ -351,7 +351,7 @@ class Story:
         for _ in range(MAX_DONORS):
             best, found = (0, 0), None
             for digest, gain in zip(candidates, candidates.count_of(missing), strict=True):
-                if gain and digest in rest and (found is None or (gain, -rest[digest]) >= best):
+                if gain and digest in rest and (gain, -rest[digest]) >= best:
                     best, found = (gain, -rest[digest]), digest
             if found is None:
                 return
