@@ -18,6 +18,7 @@ from xdist.scheduler import LoadGroupScheduling
 
 from support import sshd as ssh_server
 from support.daemon_process import Place, place
+from support.huge_pages import collapse
 from support.in_memory import IN_MEMORY
 from support.late_imports import defer_iris
 from support.patience import FULL_S, MANY, shrink_patience
@@ -87,13 +88,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Search for no garbage among the tests: they stay. Nor does any later search look at their million objects."""
+    """Search for no garbage among the tests: they stay. Nor does any later search look at their million objects.
+
+    What they take is a quarter of a gigabyte, which a test that forks would copy the page table of.
+    """
     gc.disable()
     try:
         return (yield)
     finally:
         gc.freeze()
         gc.enable()
+        collapse()
 
 
 def place_in_parts(name: str) -> int:

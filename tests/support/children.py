@@ -83,8 +83,8 @@ def mount(*arguments: str) -> None:
 def killed_at(n_call: int, *, is_half: bool) -> None:
     """Have this process killed at its n-th call that writes; a write of bytes is done by half where asked."""
 
-    def die(name: str, call: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
-        if is_half and name in {"write", "pwrite"}:
+    def die(call: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+        if is_half:
             fd, data, *rest = arguments
             call(fd, memoryview(data)[: len(data) // 2], *rest)
         os.kill(os.getpid(), signal.SIGKILL)
@@ -92,17 +92,24 @@ def killed_at(n_call: int, *, is_half: bool) -> None:
     _before_call(n_call, die)
 
 
-def _before_call(n_call: int, do: Callable[[str, Callable[..., Any], tuple[Any, ...]], None]) -> None:
-    n_calls = 0
+def calls_of(work: Callable[[], object]) -> list[str]:
+    """Do work in this process. Returns its calls that write, to each of which `killed_at` may come."""
+    made = _before_call(0, lambda _call, _arguments: None)
+    work()
+    return made
+
+
+def _before_call(n_call: int, do: Callable[[Callable[..., Any], tuple[Any, ...]], None]) -> list[str]:
+    """Returns where the names of all calls are noted."""
+    made: list[str] = []
 
     def counting(name: str) -> Callable[..., Any]:
         call = getattr(os, name)
 
         def counted(*arguments: Any, **named: Any) -> Any:
-            nonlocal n_calls
-            n_calls += 1
-            if n_calls == n_call:
-                do(name, call, arguments)
+            made.append(name)
+            if len(made) == n_call:
+                do(call, arguments)
             return call(*arguments, **named)
 
         return counted
@@ -112,6 +119,7 @@ def _before_call(n_call: int, do: Callable[[str, Callable[..., Any], tuple[Any, 
         "fchown", "setxattr", "utime", "mkdir", "rmdir", "close",
     ):  # fmt: skip
         setattr(os, name, counting(name))
+    return made
 
 
 def beside_call(n_call: int, work: Callable[[], object], meanwhile: Callable[[], object]) -> tuple[Ended, bool]:
@@ -121,7 +129,7 @@ def beside_call(n_call: int, work: Callable[[], object], meanwhile: Callable[[],
     """
     stopped = False
 
-    def stop(_name: str, _call: Callable[..., Any], _arguments: tuple[Any, ...]) -> None:
+    def stop(_call: Callable[..., Any], _arguments: tuple[Any, ...]) -> None:
         os.kill(os.getpid(), signal.SIGSTOP)
 
     def held() -> object:

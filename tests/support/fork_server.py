@@ -304,11 +304,12 @@ def main() -> None:
     warm_up()
     generators = _generators()
     sys.path.insert(0, TESTS)
-    from support import warm_start
+    from support import huge_pages, warm_start
 
     sys.path.remove(TESTS)
     warm_start.POOL.begin(listening.getsockname())
     warm_start.install_exec()
+    huge_pages.collapse()
     sys.stdout.write("ready\n")
     sys.stdout.flush()
     start = serve(listening)
