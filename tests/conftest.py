@@ -197,9 +197,10 @@ def start_of_processes(request: pytest.FixtureRequest, monkeypatch: pytest.Monke
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     """More than there are cores, since much of the time is waiting.
 
-    On two quiet cores the quick tests take 85 s with two workers, 65 with three or four, and 60 with five.
+    On two quiet cores the quick tests take 85 s with two workers, 65 with three or four, and 60 with five. In a run of
+    all parts four leave the cores idle for a sixth of the time.
     """
-    return (os.cpu_count() or 1) + (3 if is_for_quick_tests(config) else 2)
+    return (os.cpu_count() or 1) + (3 if is_for_quick_tests(config) else 4)
 
 
 @pytest.fixture(scope="session")

@@ -19,8 +19,9 @@ from fileops.schema import json_schema
 
 PAGES = [
     path
-    for path in sorted([*ROOT.rglob("docs/**/*.md"), ROOT / "README.md", *ROOT.glob("clients/**/README.md")])
-    if "adr" not in path.parts and "node_modules" not in path.parts and "site-packages" not in path.parts
+    for place in ("docs/**/*.md", "README.md", "clients/README.md", "clients/*/README.md")
+    for path in sorted(ROOT.glob(place))
+    if "adr" not in path.parts
 ]
 CLIENT = sorted((ROOT / "clients" / "python" / "fileops_client" / "requests").glob("*.py"))
 

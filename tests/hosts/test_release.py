@@ -10,9 +10,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from mcp import ClientSession, StdioServerParameters, stdio_client
-from mcp_types import ListRootsResult, Root
-from pydantic import FileUrl
 from uv import find_uv_bin
 
 from hosts.hosts import (
@@ -207,10 +204,8 @@ async def test_portable_plugin_edits_where_the_host_names_the_folder(dist: Path,
     plugin = tmp_path / "fileops"
     entry = json.loads((plugin / "mcp.json").read_text("utf-8"))["mcpServers"]["fileops"]
     environment = {**os.environ, "PLUGIN_ROOT": str(plugin), "PATH": f"{PROGRAMS}:{os.environ['PATH']}"}
-    server = StdioServerParameters(
-        command=entry["command"], args=[*entry["args"], "--private"], env=environment, cwd=plugin
-    )
-    assert await edited_over(server, tmp_path) == "hello y\n"
+    command = [entry["command"], *entry["args"], "--private"]
+    assert await edited_over(command, environment, cwd=plugin, folder=tmp_path) == "hello y\n"
 
 
 def test_bundle_passes_its_own_tool(dist: Path, tmp_path: Path) -> None:
@@ -226,19 +221,22 @@ async def test_bundle_is_run_by_uv_alone(dist: Path, tmp_path: Path) -> None:
     """As a host of bundles does: from the file, with the folder that its user has chosen."""
     bundle = tmp_path / "bundle"
     unpack(file_of(dist, "*.mcpb"), bundle)
-    command = json.loads((bundle / "manifest.json").read_text("utf-8"))["server"]["mcp_config"]
+    configuration = json.loads((bundle / "manifest.json").read_text("utf-8"))["server"]["mcp_config"]
     values = {"${__dirname}": str(bundle), "${user_config.folder}": str(tmp_path / "project")}
-    arguments: list[str] = command["args"]
+    arguments: list[str] = configuration["args"]
     for name, value in values.items():
         arguments = [argument.replace(name, value) for argument in arguments]
-    server = StdioServerParameters(
-        command=find_uv_bin(), args=[*arguments, "--private"], env=uv_environment(), cwd=tmp_path
-    )
-    assert await edited_over(server, tmp_path) == "hello y\n"
+    command = [find_uv_bin(), *arguments, "--private"]
+    assert await edited_over(command, uv_environment(), cwd=tmp_path, folder=tmp_path) == "hello y\n"
 
 
-async def edited_over(server: StdioServerParameters, folder: Path) -> str:
+async def edited_over(command: list[str], environment: dict[str, str], *, cwd: Path, folder: Path) -> str:
     """Edit a file of the folder `project`, which is the only root, and return its text."""
+    # Not imported by every process of tests: it takes as long as all modules of `e2e`.
+    from mcp import ClientSession, StdioServerParameters, stdio_client
+    from mcp_types import ListRootsResult, Root
+    from pydantic import FileUrl
+
     path = folder / "project" / "a.txt"
     path.parent.mkdir()
     path.write_text("hello x\n", encoding="utf-8")
@@ -246,6 +244,7 @@ async def edited_over(server: StdioServerParameters, folder: Path) -> str:
     async def roots(context: object) -> ListRootsResult:
         return ListRootsResult(roots=[Root(uri=FileUrl(path.parent.as_uri()))])
 
+    server = StdioServerParameters(command=command[0], args=command[1:], env=environment, cwd=cwd)
     async with stdio_client(server) as streams, ClientSession(*streams, list_roots_callback=roots) as session:
         await session.initialize()
         await session.call_tool("Read", {"file_path": str(path)})

@@ -7,10 +7,8 @@ from typing import Any
 
 from clients.neovim.world import PLUGIN, neovim
 from clients.protocol_types import LUA, lua_types
-from fileops.schema import json_schema
 from support.patience import PATIENCE_S
-
-SCHEMA = json_schema.document()
+from support.wire_schema import SCHEMA
 
 
 def evaluate(expression: str, folder: Path) -> Any:
