@@ -17,7 +17,7 @@ from support.rawclient import RawClient, raw_client
 
 REPOSITORY = Path(__file__).parents[2]
 MAX_FILES = 12  # of a commit that is played
-N_COMMITS = 40
+N_COMMITS = 15
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
 """What commands print: names that are no text, and an output that is closed, full or not read to its end."""
 
+import itertools
 import os
 import re
 import shlex
@@ -17,6 +18,7 @@ PRINTING = [
     ("--help",), ("--version",), ("schema",), ("status",), ("status", "--json"), ("mcp", "config", "claude"),
     ("demo", "/nonexistent"),
 ]  # fmt: skip
+ENDS = ("| true", ">&-", "2>&-", "> /dev/full")
 
 
 def test_commands_print_names_that_are_not_utf8(here: Place) -> None:
@@ -44,8 +46,9 @@ def test_missing_place_that_is_not_utf8_is_named(here: Place, command: tuple[str
     assert b"caf" in done.stdout
 
 
-@pytest.mark.parametrize("command", PRINTING, ids=" ".join)
-@pytest.mark.parametrize("end", ["| true", ">&-", "2>&-", "> /dev/full"])
+@pytest.mark.parametrize(
+    ("command", "end"), [*zip(PRINTING, itertools.cycle(ENDS)), *((("status",), end) for end in ENDS)]
+)
 def test_unwritable_output_ends_a_command_without_a_traceback(here: Place, command: tuple[str, ...], end: str) -> None:
     script = f'exec 3>&2; ({shlex.join([*FILEOPS, *command])}; echo "status $?" >&3) {end}'
     done = subprocess.run(["/bin/bash", "-c", script], env=here.process_env, capture_output=True, check=False)

@@ -92,8 +92,8 @@ def memory_mb(pid: int, field: str) -> float:
 
 @pytest.mark.parametrize("n_cut_bytes", [0, 100], ids=["whole", "cut off"])
 async def test_memory_of_large_images_is_released(tmp_path: pathlib.Path, n_cut_bytes: int) -> None:
-    """R-IMAGE-5: four at once, of 160 MB each when they are decoded."""
-    data = picture("PNG", (8000, 5000))
+    """R-IMAGE-5: four at once, of 80 MB each when they are decoded."""
+    data = picture("PNG", (5000, 4000))
     files = [tmp_path / f"{number}.png" for number in range(4)]
     for file in files:
         file.write_bytes(data[: len(data) - n_cut_bytes])
@@ -103,5 +103,5 @@ async def test_memory_of_large_images_is_released(tmp_path: pathlib.Path, n_cut_
         before = memory_mb(client.pid, "VmRSS")
         results = await asyncio.gather(*map(client.read, files))
         assert {result.code for result in results} == {"image_unreadable" if n_cut_bytes else None}
-        assert memory_mb(client.pid, "VmHWM") < before + 450  # of one, and not of four
+        assert memory_mb(client.pid, "VmHWM") < before + 225  # of one, and not of four
         wait_until(lambda: memory_mb(client.pid, "VmRSS") < before + 50)

@@ -60,29 +60,28 @@ async def test_what_a_list_prints_is_accepted_by_every_command(shared: Place, pr
     await edited(project, "claude-code", "one", "1", session="c0ffee")
     await edited(project, "codex", "two", "2")  # its host gives it no id
     deep, other = project / "sub" / "deep", project / "other"
-    for is_restarted, folders in ((False, [project, deep]), (True, [other])):
+    for is_restarted, folder in ((False, deep), (True, other)):
         if is_restarted:
             kill(shared)
-        for folder in folders:
-            log = json.loads((await run(shared, folder, "log", "--json")).stdout)
-            turns = json.loads((await run(shared, folder, "log", "--turns", "--json")).stdout)["turns"]
-            authors = [entry["by"] for entry in log["entries"]]
-            assert {by["label"] for by in authors} == {"Claude Code", "Codex"}
-            names = {name for by in authors for name in (by["label"], by["session_id"])}
-            names |= {name for turn in turns for name in (turn["label"], turn["session_id"])}
-            for name in names:
-                for command in (
-                    ["log", "--agent", name], ["log", "--turns", "--agent", name], ["diff", "--agent", name],
-                    ["undo", "--agent", name, "--dry-run"], ["undo", "--agent", name, "--since", "1d", "--dry-run"],
-                ):  # fmt: skip
-                    done = await run(shared, folder, *command)
-                    assert (done.returncode, done.stderr) == (0, b""), (is_restarted, folder, command, done)
-                    assert b"a.txt" in done.stdout or "--turns" in command, (is_restarted, folder, command, done)
-            ids = [entry["entry_id"] for entry in log["entries"]] + [turn["turn_id"] for turn in turns]
-            for found in ids:
-                for command in (["log", found], ["undo", found, "--dry-run"]):
-                    done = await run(shared, folder, *command)
-                    assert (done.returncode, done.stderr) == (0, b""), (is_restarted, folder, command, done)
+        log = json.loads((await run(shared, folder, "log", "--json")).stdout)
+        turns = json.loads((await run(shared, folder, "log", "--turns", "--json")).stdout)["turns"]
+        authors = [entry["by"] for entry in log["entries"]]
+        assert {by["label"] for by in authors} == {"Claude Code", "Codex"}
+        names = {name for by in authors for name in (by["label"], by["session_id"])}
+        names |= {name for turn in turns for name in (turn["label"], turn["session_id"])}
+        for name in names:
+            for command in (
+                ["log", "--agent", name], ["log", "--turns", "--agent", name], ["diff", "--agent", name],
+                ["undo", "--agent", name, "--dry-run"], ["undo", "--agent", name, "--since", "1d", "--dry-run"],
+            ):  # fmt: skip
+                done = await run(shared, folder, *command)
+                assert (done.returncode, done.stderr) == (0, b""), (is_restarted, folder, command, done)
+                assert b"a.txt" in done.stdout or "--turns" in command, (is_restarted, folder, command, done)
+        ids = [entry["entry_id"] for entry in log["entries"]] + [turn["turn_id"] for turn in turns]
+        for found in ids:
+            for command in (["log", found], ["undo", found, "--dry-run"]):
+                done = await run(shared, folder, *command)
+                assert (done.returncode, done.stderr) == (0, b""), (is_restarted, folder, command, done)
     done = await run(shared, project, "keep", "--agent", "Codex")
     assert (done.returncode, done.stderr) == (0, b"")
     done = await run(shared, project, "undo", "--agent", "Claude Code", "--yes")

@@ -14,8 +14,8 @@ from oracle.run import Daemon, play, shrunk, steps_of
 from oracle.shared_game import SharedGame
 from support.abilities import needs_inotify
 
-N_GAMES, N_STEPS = 12, 120
-N_SHARED_GAMES, N_SHARED_STEPS = 30, 80
+N_GAMES, N_STEPS = 8, 120
+N_SHARED_GAMES, N_SHARED_STEPS = 20, 80
 N_REVIEW_GAMES, N_REVIEW_STEPS = 8, 80
 N_RECORD_GAMES, N_RECORD_STEPS = 6, 60
 N_PROCESS_GAMES, N_PROCESS_STEPS = 4, 60

@@ -20,6 +20,7 @@ from jsonschema import FormatChecker
 from jsonschema.validators import validator_for
 
 import fileops
+from releasing import source
 from support.distributions import ROOT, BareEnvironment, metadata_of
 from support.release import HOME, build_release, built_once, file_of
 
@@ -242,11 +243,15 @@ def test_release_of_uncommitted_changes_is_refused(tmp_path: Path) -> None:
     assert (done.returncode, "uncommitted changes" in done.stderr) == (1, True)
 
 
-@pytest.mark.parametrize("home", ["name", "owner/", "https://github.com/owner/name", "owner/name/more"])
+@pytest.mark.parametrize("home", ["owner/", "https://github.com/owner/name", "owner/name/more"])
 def test_home_that_is_no_repository_is_refused(home: str, tmp_path: Path) -> None:
-    done = build_release(tmp_path / "dist", "--home", home)
-    assert done.returncode == 1
-    assert "is no OWNER/NAME" in done.stderr
+    with pytest.raises(source.Unfit, match="is no OWNER/NAME"):
+        source.copy_of(ROOT, tmp_path / "tree", home, with_uncommitted=True)
+
+
+def test_refusal_is_printed_and_is_the_status(tmp_path: Path) -> None:
+    done = build_release(tmp_path / "dist", "--home", "name")
+    assert (done.returncode, done.stderr) == (1, "release.py: --home name is no OWNER/NAME.\n")
 
 
 def test_folder_that_is_not_empty_is_refused(tmp_path: Path) -> None:

@@ -162,7 +162,7 @@ class Machine:
 
 
 @pytest.mark.parametrize("host", FILES)
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(data=st.data(), replaces=st.booleans())
 def test_removal_restores_every_byte(
     environment: pytest.MonkeyPatch, host: str, data: st.DataObject, replaces: bool

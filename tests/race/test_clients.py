@@ -15,7 +15,7 @@ FILE = "f"
 
 @pytest.mark.timeout(300)
 def test_race_of_agents_editors_and_other_programs_loses_nothing() -> None:
-    setting = Setting(seconds=20, seed=int(time.time()))
+    setting = Setting(seconds=8, seed=int(time.time()))
     report = run(setting)
     assert report.faults == [], str(report)
     assert report.count("edit ok disk") > 0

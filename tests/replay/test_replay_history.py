@@ -22,7 +22,7 @@ def test_own_history_replays_byte_for_byte() -> None:
 def test_own_history_replays_in_named_encodings(encoding: str) -> None:
     if not (PROJECT / ".git").exists():
         pytest.skip("not a git checkout")
-    assert replay(PROJECT, 30, encoding).n_files > 0
+    assert replay(PROJECT, 12, encoding).n_files > 0
 
 
 @pytest.mark.parametrize(
