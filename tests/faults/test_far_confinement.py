@@ -163,7 +163,7 @@ def _runs_to_the_end(work: Reads, place: Place) -> bool:
 
 @at_servers(Reads(), Streams(), Edits(), Creates(), CreatesInFolders())
 def test_remote_folder_replaced_by_a_link_between_requests_is_not_followed(place: Place, work: Reads) -> None:
-    """For good, or for one request or a few: by default alternately one and all, with FILEOPS_FAULTS=all at each one."""
+    """For good, or for one request or a few; without FILEOPS_FAULTS=all, for good or for one by turns."""
     place.prepare()
     assert _runs_to_the_end(work, place)
     requests = place.requests()
