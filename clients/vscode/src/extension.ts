@@ -41,6 +41,7 @@ export interface Insides {
   actions: UnkeptActions;
   agents: Agents;
   ask: AskSwitch;
+  authors: Authors;
   before: Before;
   cells: Cells;
   changes: AgentChanges;
@@ -87,13 +88,14 @@ export function activate(context: vscode.ExtensionContext): FileopsApi {
   const turns = new Turns(daemon, list, panes, (rewindId, what) => actions.offerRedo(rewindId, what));
   const history = new History(daemon, panes, agents, actions);
   const ask = new AskSwitch(daemon);
+  const authors = new Authors(daemon, agents, here, log);
   const walkthrough = new Walkthrough(daemon, agents, actions, reviews);
   const status = new Status(daemon, reviews, agents, list, here, actions, ask);
 
   let isLeaving = false;
   context.subscriptions.push(
     log, panes, reviews, daemon, problems, list, before, cells, here, actions, diffs, agents, changes, turns, ask, walkthrough, status,
-    new Authors(daemon, agents, here, log), new WaitingLine(reviews), new Commands({ list, here, actions, diffs, turns, reviews, agents, history, ask, status, log }),
+    authors, new WaitingLine(reviews), new Commands({ list, here, actions, diffs, turns, reviews, agents, history, ask, status, log }),
     daemon.on('fileops/didChangeReviews')(params => reviews.update(params)),
     daemon.onDidSend(call => own.began(call)),
     daemon.onDidAnswer(({ call: { method, params }, error }) => {
@@ -123,7 +125,7 @@ export function activate(context: vscode.ExtensionContext): FileopsApi {
   };
   void panes.closeOrphans().catch((error: unknown) => log.error(String(error))).then(() => daemon.start());
   return Object.defineProperty(apiOf(daemon, corrections), '_insides', {
-    value: { attached: () => attachedTo(daemon, reviews, log), actions, agents, ask, before, cells, changes, daemon, here, history, list, panes, problems, reviews, status, turns } satisfies Insides, enumerable: false,
+    value: { attached: () => attachedTo(daemon, reviews, log), actions, agents, ask, authors, before, cells, changes, daemon, here, history, list, panes, problems, reviews, status, turns } satisfies Insides, enumerable: false,
   });
 }
 

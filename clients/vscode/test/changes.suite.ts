@@ -324,6 +324,8 @@ export function changesSuite(): void {
       const said = async (line: number) => (await vscode.commands.executeCommand<vscode.Hover[]>('vscode.executeHoverProvider', vscode.Uri.file(path), new vscode.Position(line, 0)))
         .flatMap(({ contents }) => contents).map(content => (typeof content === 'string' ? content : content.value).replaceAll('&nbsp;', ' ').replaceAll('\\', ''));
       assert.match((await said(2)).join('\n'), new RegExp(`^${label}, \\d\\d:\\d\\d$`));
+      const { usedMs } = insides.authors;
+      insides.authors.usedMs = 3_600_000;
       let [nAsked, isReported] = [0, false];
       const listening = vscode.Disposable.from(
         insides.daemon.onDidSend(({ method }) => method === 'fileops/blame' && nAsked++),
@@ -338,6 +340,10 @@ export function changesSuite(): void {
       await typeInto(editor, edit => edit.insert(new vscode.Position(0, 0), 'typed\n'));
       assert.match((await said(3)).join('\n'), new RegExp(`^${label}, `), 'of the unsaved text');
       assert.deepEqual(await said(0), [], 'one’s own line');
+      await insides.daemon.request('fileops/forgetRecord', { file_path: path });
+      insides.authors.usedMs = 0; // 10 s later
+      assert.deepEqual(await said(3), [], 'the record of the file is forgotten');
+      insides.authors.usedMs = usedMs;
     });
 
     it('leaves out what a person accepted in a review', async () => {

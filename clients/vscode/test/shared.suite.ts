@@ -236,6 +236,8 @@ export function sharedSuite(): void {
         assert.ok(sharing.kind === 'private' && sharing.reason?.includes(unsafe), JSON.stringify(sharing));
         assert.equal((await api.read({ file_path: file('a = 1\n') })).status, 'success');
         assert.deepEqual(insides.agents.all, []);
+        assert.match(insides.status.text, /private daemon/);
+        assert.ok(insides.status.tooltip.replace(/\\/g, '').includes(unsafe), insides.status.tooltip);
       } finally {
         process.env.FILEOPS_SOCKET = socket;
         await vscode.commands.executeCommand('fileops.restart');
@@ -243,6 +245,21 @@ export function sharedSuite(): void {
         await vscode.commands.executeCommand('notifications.clearAll');
       }
       assert.equal(insides.daemon.sharing.kind, 'shared');
+      assert.doesNotMatch(insides.status.text + insides.status.tooltip, /private/);
+    });
+
+    it('if its encodings differ from those of the shared daemon, the status item says that it has a private one, and names the setting', async () => {
+      const config = vscode.workspace.getConfiguration('fileops');
+      try {
+        await config.update('encodings', [{ glob: '**/*.ini', encoding: 'latin-1' }], vscode.ConfigurationTarget.Global); // restarts it
+        await until(() => api.state === 'running' && insides.daemon.sharing.kind === 'private', 'a private one runs');
+        assert.match(insides.status.text, /private daemon/);
+        assert.match(insides.status.tooltip.replace(/\\|&nbsp;/g, ''), /fileops\.encodings/);
+      } finally {
+        await config.update('encodings', undefined, vscode.ConfigurationTarget.Global);
+        await until(() => api.state === 'running' && insides.daemon.sharing.kind === 'shared', 'it is shared again');
+        await vscode.commands.executeCommand('notifications.clearAll');
+      }
     });
   });
 }

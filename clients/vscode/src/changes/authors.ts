@@ -1,6 +1,7 @@
 /**
  * Who wrote a line that is kept or committed: a hover says it of the lines of agents, as the line that is not kept says
- * it by itself. At the cursor, VS Code's *Show or Focus Hover* shows it. The daemon is asked once about a text.
+ * it by itself. At the cursor, VS Code's *Show or Focus Hover* shows it. The daemon is asked once about a text, and again
+ * after a while: it does not say when a person has forgotten the record of a file.
  */
 import * as vscode from 'vscode';
 import type { Agents } from '../agents';
@@ -11,8 +12,10 @@ import type { ChangesHere } from './here';
 
 export class Authors implements vscode.Disposable, vscode.HoverProvider {
   readonly #disposables: vscode.Disposable[];
-  /** Who wrote the text that was hovered over last. */
-  #known: { document: vscode.TextDocument; version: number; answer: Promise<BlameResult> } | undefined;
+  /** How long an answer is used. A test sets it. */
+  usedMs = 10_000;
+  /** Who wrote the text that was hovered over last. since: on the clock of `performance`. */
+  #known: { document: vscode.TextDocument; version: number; since: number; answer: Promise<BlameResult> } | undefined;
 
   constructor(readonly daemon: Daemon, readonly agents: Agents, readonly here: ChangesHere, readonly log: vscode.LogOutputChannel) {
     const forget = (): void => (this.#known = undefined);
@@ -40,8 +43,10 @@ export class Authors implements vscode.Disposable, vscode.HoverProvider {
   /** No token: the next line that is hovered over needs the same answer. */
   #blame(document: vscode.TextDocument): Promise<BlameResult> {
     const { uri, version } = document;
-    if (this.#known?.document === document && this.#known.version === version) return this.#known.answer;
-    const known = this.#known = { document, version, answer: this.daemon.request('fileops/blame', { file_path: uri.fsPath }) };
+    const now = performance.now();
+    const last = this.#known;
+    if (last?.document === document && last.version === version && now < last.since + this.usedMs) return last.answer;
+    const known = this.#known = { document, version, since: now, answer: this.daemon.request('fileops/blame', { file_path: uri.fsPath }) };
     known.answer.catch(() => this.#known === known && (this.#known = undefined));
     return known.answer;
   }

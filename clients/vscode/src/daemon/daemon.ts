@@ -285,7 +285,7 @@ export class Daemon implements vscode.Disposable {
 
   /** The answer to `initialize`, else the process's own last words, else what the client noticed. */
   #reasonOf(error: unknown): string {
-    if (error instanceof ResponseError && !isLost(error)) return error.message;
+    if (error instanceof ResponseError && !isLost(error)) return error.message.replace(/^Invalid params: \$\.initializationOptions\./, 'fileops.'); // the setting
     return this.#process?.lastLines.at(-1) ?? (error instanceof Error ? error.message : String(error));
   }
 

@@ -57,6 +57,10 @@ export class Status implements vscode.Disposable {
     return this.#item.text;
   }
 
+  get tooltip(): string {
+    return (this.#item.tooltip as vscode.MarkdownString).value;
+  }
+
   #draw(): void {
     const [text, sentence, color] = this.#say();
     this.#item.text = text;
@@ -71,7 +75,7 @@ export class Status implements vscode.Disposable {
     const { n_changes, n_files } = this.list.all;
     const unkept = n_changes > 0 && this.reviews.waiting.length > 0 ? [toDecide(n_changes, n_files)] : []; // else the first sentence says so
     const names = this.agents.all.filter(session => session.connected).map(session => this.agents.nameOf(session.session_id));
-    const attached = sharing.kind === 'private' ? `A private daemon, as the shared one could not be used: ${sharing.reason ?? ''}`
+    const attached = sharing.kind === 'private' ? `This window has a private daemon, because the shared one could not be used: ${sharing.reason ?? ''}`
       : names.length > 0 ? `Attached: ${names.join(', ')}` : 'No agent of this project is attached: click to connect one.';
     return [
       ...unkept, ...(this.ask.label === undefined ? [] : [this.ask.label]), attached, ...(versionNote ? [versionNote] : []),
@@ -80,7 +84,7 @@ export class Status implements vscode.Disposable {
   }
 
   #say(): [text: string, sentence: string, color?: 'warning' | 'error'] {
-    const { state, problem } = this.daemon;
+    const { state, problem, sharing } = this.daemon;
     if (state === 'failed') return ['$(error) fileops', problem, 'error'];
     if (state === 'starting') return ['$(sync~spin) fileops', 'The daemon starts.'];
     if (state === 'stopped') return ['$(circle-slash) fileops', 'The daemon is stopped. This window attaches to the next one, which an agent or you start.'];
@@ -96,6 +100,7 @@ export class Status implements vscode.Disposable {
       const here = this.here.summary;
       return [`$(diff) ${here === undefined ? '' : `${literally(here)} · `}${inFiles(n_changes, n_files)}`, toDecide(n_changes, n_files)];
     }
+    if (sharing.kind === 'private') return ['$(debug-disconnect) fileops: private daemon', 'Agents outside this window neither see your unsaved text nor ask you about their edits.', 'warning'];
     return ['$(check) fileops', 'The daemon runs.'];
   }
 
