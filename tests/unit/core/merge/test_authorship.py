@@ -70,6 +70,13 @@ def test_line_belongs_to_the_newest_change_of_a_word(contents: tuple[bytes, ...]
     assert _owners(*contents) == owners
 
 
+def test_place_names_also_the_chosen_step_that_only_brought_its_text_back() -> None:
+    """Blame names the first one alone, but an undo takes back what both made."""
+    steps = _steps(OLD, OLD + b"six\n", OLD, OLD + b"six\n")
+    (place,) = _places(steps, {"e1", "e3"}, OLD + b"six\n")
+    assert (place.first_line, place.entry_ids) == (6, ("e1", "e3"))
+
+
 def test_line_of_others_that_a_rewind_has_elsewhere_is_in_no_place() -> None:
     """Then an undo of one place alone would remove it, and one of another would double it."""
     other = b"s\no\nt\na\none\ntwo\nthree\nb\n"

@@ -116,6 +116,14 @@ def test_line_keeps_its_author_if_a_merge_exchanges_the_sides_of_a_conflict() ->
     assert authors(unseen)[14] == "agent"
 
 
+def test_line_that_two_known_contents_have_is_its_authors_in_the_newer_one() -> None:
+    """The first change has exchanged the lines, so it has written one of them again."""
+    contents = [_lines("first second"), _lines("second first"), b"", _lines("second third")]
+    changes = [(f"e{n}", *pair) for n, pair in enumerate(pairwise(contents), 1)]
+    assert authors(changes[:1]) == {1: "e1"}
+    assert authors(changes) == {1: "e1", 2: "e3"}
+
+
 def _sides(order: int) -> bytes:
     sides = [b"of the agent\n", b"of the person\n" + LINES[9]][::order]
     return b"".join((b"<<<<<<< HEAD\n", sides[0], b"=======\n", sides[1], b">>>>>>> %d\n" % order))
