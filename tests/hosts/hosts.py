@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
@@ -250,6 +250,7 @@ _GEMINI_SETTINGS: dict[str, Any] = {
     "general": {"enableAutoUpdate": False, "disableAutoUpdate": True},
     "privacy": {"usageStatisticsEnabled": False},
     "telemetry": {"enabled": False},
+    "model": {"disableLoopDetection": True},  # after 30 calls it asks the model whether it is in one
 }
 
 
@@ -354,14 +355,6 @@ _EDIT_OF_CLAUDE = _edit_of_host("Edit", file_path="path", old_string="old", new_
 HOSTS = [
     Host("codex", start_codex, patch_of_codex, reads_whole=False, refusal="Use mcp__fileops__Edit."),
     Host(
-        "codex",
-        _start_written_codex,
-        patch_of_codex,
-        ("--read-only-sandbox",),
-        reads_whole=False,
-        refusal="blocked by read-only sandbox",
-    ),
-    Host(
         "opencode",
         _start_opencode,
         _edit_of_host("edit", filePath="path", oldString="old", newString="new"),
@@ -377,6 +370,14 @@ HOSTS = [
     ),
     Host("claude", start_claude, _EDIT_OF_CLAUDE, refusal="Use mcp__fileops__Edit."),
     Host("claude-plugin", _start_claude_plugin, _EDIT_OF_CLAUDE, refusal="Use mcp__plugin_fileops_fileops__Edit."),
+    Host(
+        "codex",
+        _start_written_codex,
+        patch_of_codex,
+        ("--read-only-sandbox",),
+        reads_whole=False,
+        refusal="blocked by read-only sandbox",
+    ),
 ]
 
 # Copilot CLI offers edits of texts to most models, and patches to those of OpenAI. It is tested in companion alone.
@@ -388,3 +389,30 @@ COPILOT = Host(
 COPILOT_WITH_PATCHES = Host(
     "copilot-patches", partial(start_copilot, model="gpt-5.4", wire_api="responses"), patch_of_codex
 )
+
+# --- the host's own shell --------------------------------------------------------------------------------------
+
+SHELLS = {
+    "claude": ("Bash", "command"),
+    "claude-plugin": ("Bash", "command"),
+    "codex": ("exec_command", "cmd"),
+    "gemini": ("run_shell_command", "command"),
+    "opencode": ("bash", "command"),
+}
+# A person allows the shell once: the stories have none who could.
+ALLOWED = {"claude": ["--allowedTools", "Bash"], "claude-plugin": ["--allowedTools", "Bash"], "gemini": ["--yolo"]}
+LABELS = {"claude": "Claude Code", "claude-plugin": "Claude Code", "codex": "Codex", "gemini": "Gemini CLI"}
+TELLING = [host for host in HOSTS if not host.options]  # whose shell may write
+
+
+def in_shell(host: Host, command: str, before: Callable[[], None] = lambda: None) -> Step:
+    tool, key = SHELLS[host.name]
+    return CallOfHost(tool, {key: command, "description": "do it"}, before)
+
+
+def allowing_shell(host: Host) -> Host:
+    def start(place: Place, options: list[str]) -> Start:
+        started = host.start(place, options)
+        return replace(started, arguments=[*started.arguments, *ALLOWED.get(host.name, [])])
+
+    return replace(host, start=start)

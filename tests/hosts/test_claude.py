@@ -23,8 +23,7 @@ from hosts.hosts import (
     start_claude_screen,
 )
 from hosts.scripted_model import NOT_OFFERED, Call, CallOfHost, Say, ScriptedModel
-from hosts.test_hosts import CODE, placed, servers_of, started, wait_for_end
-from hosts.test_record import is_recorded
+from hosts.test_hosts import CODE, is_recorded, placed, servers_of, started, wait_for_end
 from support.daemon_process import Place
 from support.patience import PATIENCE_S, wait_until
 from support.tmux import Terminal, terminal

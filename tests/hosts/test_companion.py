@@ -116,6 +116,7 @@ def test_host_edits_by_its_own_tools_and_is_guarded_and_recorded(own: OwnTools, 
         daemon.start()
         with person_at(daemon, project) as editor, placed(tmp_path, model, daemon=daemon) as place:
             results = converse(own, place, model)
+            wait_until(lambda: any(turn.ended is not None for turn in editor.turns()))
             if own.host.name in CORRECTED:
                 assert "mine 12\nline 13\n" in path.read_text(), results
                 assert "after removing line numbers" in results[4].text

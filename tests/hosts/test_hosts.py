@@ -1,4 +1,7 @@
-"""Real agent hosts with a scripted model, configured exactly as `mcp config` prints it."""
+"""Real agent hosts with a scripted model, configured exactly as `mcp config` prints it: one conversation with each.
+
+What they do is recorded as theirs: their hooks report turns and shell commands.
+"""
 
 import contextlib
 import json
@@ -14,11 +17,13 @@ from pathlib import Path
 
 import pytest
 
-from hosts.hosts import CONVERSATION_S, HOSTS, Host, Place, Start
+from fileops_client import RecordEntry, Turn
+from fileops_client.sync import FileOpsClient
+from hosts.hosts import CONVERSATION_S, HOSTS, LABELS, PROMPT, TELLING, Host, Place, Start, allowing_shell, in_shell
 from hosts.misspelling import MENDED, RUFF, misspelling
 from hosts.scripted_model import Call, Result, Say, ScriptedModel, Step, offered_name, serving
 from support import daemon_process
-from support.patience import PATIENCE_S
+from support.patience import PATIENCE_S, wait_until
 from support.pictures import picture
 
 pytestmark = pytest.mark.timeout(900)
@@ -27,6 +32,14 @@ REFUSED = "File has been modified externally. Either by user or a linter. Read i
 TOOLS = ("Read", "Edit", "MultiEdit")
 N_CHARACTERS = 60_000
 CODE = "".join(f"line {number}\n" for number in range(1, 13))
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """What the record has at the end: the turns, and the entry of each file that has one only."""
+
+    turns: list[Turn]
+    entries: dict[str, RecordEntry]
 
 
 @dataclass(frozen=True)
@@ -44,6 +57,7 @@ class Story:
     trip: str
     wanted: set[str]
     servers: set[int]
+    recorded: Recorded
 
 
 @contextmanager
@@ -147,6 +161,30 @@ def steps(project: Path, host: Host) -> dict[str, Step]:
         "long read": Call("Read", {"file_path": str(project / "long.txt")}),
         "image": Call("Read", {"file_path": str(project / "picture.png")}),
         "own edit": host.own_edit(hello),
+        **(steps_in_shell(project, host) if host in TELLING else {}),
+    }
+
+
+def steps_in_shell(project: Path, host: Host) -> dict[str, Step]:
+    """A command writes a file, another one fails, then another program writes a file; and a command shows a file."""
+    (project / "write.sh").write_text("echo written > out.txt\n", encoding="utf-8")
+    edited, seen = project / "e.txt", project / "seen.txt"
+    edited.write_text("hello x\n", encoding="utf-8")
+    seen.write_text("alpha\nbeta\ngamma\ndelta\nepsilon\n", encoding="utf-8")
+
+    def write_foreign() -> None:
+        (project / "foreign.txt").write_text("foreign\n", encoding="utf-8")
+
+    return {
+        "command": in_shell(host, "cd . && sh ./write.sh"),
+        "failing command": in_shell(host, "exit 3"),
+        "read after a command": Call("Read", {"file_path": str(edited)}, before=write_foreign),
+        "edit after a command": Call(
+            "Edit", {"file_path": str(edited), "old_string": "hello x", "new_string": "hello y"}
+        ),
+        "view": in_shell(host, "cat seen.txt"),
+        "second view": in_shell(host, "cat seen.txt"),  # on a busy machine the hook of one may give up
+        "edit of what was seen": Call("Edit", {"file_path": str(seen), "old_string": "gamma", "new_string": "zeta"}),
     }
 
 
@@ -162,21 +200,26 @@ def name_of(host: Host) -> str:
 def story(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Generator[Story]:
     """One conversation with a host, from which each test reads its part: in one process, for it takes seconds."""
     host: Host = request.param
-    folder = tmp_path_factory.mktemp("host")
-    (folder / "project").mkdir()
+    folder = tmp_path_factory.mktemp("host").resolve()
+    project = folder / "project"
+    project.mkdir()
     reached, killed = threading.Event(), threading.Event()
 
     def hold() -> None:
         reached.set()
         killed.wait(CONVERSATION_S)
 
-    script = steps(folder / "project", host)
-    trip = folder / "project" / "trip.py"
+    script = steps(project, host)
+    trip = project / "trip.py"
     model = ScriptedModel([*script.values(), *misspelling(trip, Say("ALL-DONE", before=hold), len(script))])
     # A shared daemon: only there does a hook know whether the session has our tools.
     with daemon_process.place() as daemon, placed(folder, model, daemon=daemon) as place, ExitStack() as stack:
         place.put({"~/.config/fileops/language-servers.json": json.dumps(RUFF)})
-        process, log = stack.enter_context(running(host, place))
+        daemon.start()
+        observer = FileOpsClient.attach(socket=daemon.socket, role="editor", host="observer", root=project)
+        editor = stack.enter_context(observer)
+        wait_until(lambda: is_recorded(editor, project))
+        process, log = stack.enter_context(running(allowing_shell(host) if host in TELLING else host, place))
         try:
             deadline = time.monotonic() + CONVERSATION_S
             while not reached.wait(0.05) and process.poll() is None:
@@ -191,7 +234,27 @@ def story(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
             killed.set()
         results = dict(zip(script, model.results, strict=False))
         text = (place.project / "a.txt").read_text(encoding="utf-8")
-        yield Story(host, model.tools_at_first, results, text, trip.read_text("utf-8"), model.wanted, servers)
+        expected = {"out.txt", "foreign.txt", "e.txt"} if host in TELLING else set[str]()
+        wait_until(lambda: expected <= {Path(entry.path).name for entry in editor.log(root=project).entries})
+        entries = {Path(entry.path).name: entry for entry in editor.log(root=project).entries}
+        recorded = Recorded(editor.turns(), entries)
+        yield Story(host, model.tools_at_first, results, text, trip.read_text("utf-8"), model.wanted, servers, recorded)
+
+
+def is_recorded(editor: FileOpsClient, folder: Path) -> bool:
+    return any(
+        status.root == str(folder) and status.state != "starting" and status.n_to_copy == 0
+        for status in editor.record_status()
+    )
+
+
+# The stories in which the host's own shell may write.
+of_telling = pytest.mark.parametrize(
+    "story",
+    [pytest.param(host, marks=pytest.mark.xdist_group(f"story of {name_of(host)}")) for host in TELLING],
+    ids=[name_of(host) for host in TELLING],
+    indirect=True,
+)
 
 
 def test_host_offers_all_tools_immediately(story: Story) -> None:
@@ -279,6 +342,45 @@ def test_own_edit_tool_of_host_changes_nothing(story: Story) -> None:
 
 def test_agent_mends_the_error_of_which_the_answer_told_it(story: Story) -> None:
     assert story.trip == MENDED
+
+
+@of_telling
+def test_prompt_begins_a_turn_with_its_title(story: Story) -> None:
+    (turn,) = story.recorded.turns
+    assert PROMPT in (turn.title or "")
+    assert turn.label == LABELS.get(story.host.name, story.host.name)
+    assert (turn.ended, turn.n_undone) == (None, 0)
+
+
+@of_telling
+def test_shell_command_that_writes_a_file_is_the_author_of_the_entry(story: Story) -> None:
+    (turn,) = story.recorded.turns
+    entry = story.recorded.entries["out.txt"]
+    by = entry.by
+    assert (by.kind, by.label, by.session_id) == ("command", f"{turn.label} · sh ./write.sh", turn.session_id)
+    assert (entry.turn_id, entry.evidence) == (turn.turn_id, "command")
+
+
+@of_telling
+def test_failing_command_has_ended_when_another_program_writes(story: Story) -> None:
+    (turn,) = story.recorded.turns
+    entry = story.recorded.entries["foreign.txt"]
+    assert entry.by.kind == "outside"
+    assert entry.during == (turn.turn_id,)
+
+
+@of_telling
+def test_edit_by_a_tool_belongs_to_the_same_session_and_turn(story: Story) -> None:
+    (turn,) = story.recorded.turns
+    entry = story.recorded.entries["e.txt"]
+    assert (entry.by.kind, entry.by.session_id) == ("session", turn.session_id)
+    assert entry.turn_id == turn.turn_id
+
+
+@of_telling
+def test_file_that_a_shell_command_has_shown_counts_as_read(story: Story) -> None:
+    text = story.results["edit of what was seen"].text
+    assert "has been updated" in text, text
 
 
 def test_host_wants_nothing_of_the_internet_but_what_is_known(story: Story) -> None:

@@ -22,10 +22,9 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from fileops_client import RecordEntry
 from fileops_client.sync import FileOpsClient
-from hosts.hosts import CONVERSATION_S, HOSTS, Host, Place
+from hosts.hosts import CONVERSATION_S, HOSTS, SHELLS, Host, Place, allowing_shell
 from hosts.scripted_model import Call, CallOfHost, Say, ScriptedModel, Step, serving
-from hosts.test_hosts import running
-from hosts.test_record import SHELLS, allowing_shell, is_recorded
+from hosts.test_hosts import is_recorded, running
 from support import daemon_process
 from support.patience import wait_until
 
