@@ -8,6 +8,7 @@ from typing import NamedTuple
 MAX_COMPARED = 500_000  # pairs of words; with more, all between the equal ends counts as changed
 LEAST_EQUAL = 0.3  # of the characters; lines with less in common are two different lines
 AROUND = 40  # characters of equal text shown beside a changed word of a long line
+_CUT = re.compile(r"\.\.\. \(more \d+ characters in this line are truncated\)$")
 _WORD = re.compile(r"\w+|\s+|[^\w\s]")
 
 
@@ -19,7 +20,18 @@ class LinePart(NamedTuple):
 
 
 def divide_by_words(old: str, new: str) -> tuple[list[LinePart], list[LinePart]]:
-    """Divide both lines into runs. Nothing is marked in lines that have little in common."""
+    """Divide both lines into runs. Nothing is marked in lines that have little in common.
+
+    If both are cut (core/text.py), they end at different places of the same text if they differ before.
+    """
+    old_cut, new_cut = _CUT.search(old), _CUT.search(new)
+    if old_cut is not None and new_cut is not None:
+        removed, added = divide_by_words(old[: old_cut.start()], new[: new_cut.start()])
+        differ_before = any(run.is_changed for run in (*removed[:-1], *added[:-1]))
+        return (
+            _with_cut(removed, old_cut.group(), differ_before=differ_before),
+            _with_cut(added, new_cut.group(), differ_before=differ_before),
+        )
     before, after = _WORD.findall(old), _WORD.findall(new)
     n_start = _n_equal(before, after)
     n_end = _n_equal(before[n_start:][::-1], after[n_start:][::-1])
@@ -36,6 +48,13 @@ def divide_by_words(old: str, new: str) -> tuple[list[LinePart], list[LinePart]]
         list(_runs(before, [(a, n) for a, _, n in blocks])),
         list(_runs(after, [(b, n) for _, b, n in blocks])),
     )
+
+
+def _with_cut(runs: Sequence[LinePart], notice: str, *, differ_before: bool) -> list[LinePart]:
+    kept, end = list(runs), notice
+    while kept and (not kept[-1].is_changed or (differ_before and end == notice)):
+        end = kept.pop().text + end
+    return [*kept, LinePart(end, is_changed=False)]
 
 
 def shorten(runs: Sequence[LinePart]) -> list[LinePart]:

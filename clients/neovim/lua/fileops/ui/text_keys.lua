@@ -76,6 +76,22 @@ function M.map(buf, layer, actions, lines)
   end
 end
 
+--- In a buffer in which nothing is left to decide: map the keys for the next and the previous change to the files
+--- around it, if they mean nothing else.
+---@param buf integer
+---@param beyond fun(direction: 1|-1)
+function M.map_beyond(buf, beyond)
+  for name, direction in pairs({ next = 1, previous = -1 }) do
+    local key = config.get().keys[name]
+    if key and vim.api.nvim_buf_call(buf, function() return vim.fn.maparg(key, 'n') end) == '' then
+      vim.keymap.set('n', key, function()
+        if vim.wo.diff then return vim.cmd.normal({ key, bang = true }) end
+        beyond(direction)
+      end, { buffer = buf, desc = 'fileops: ' .. name })
+    end
+  end
+end
+
 ---@param buf integer
 ---@param layer 'review'|'unkept'
 function M.unmap(buf, layer)

@@ -111,6 +111,7 @@ local function draw(buf, file)
     text_keys.map(buf, 'unkept', keys, marks.lines)
   else
     text_keys.unmap(buf, 'unkept')
+    if had_changes[buf] then text_keys.map_beyond(buf, keys.beyond) end
   end
   marks.name_author(buf)
   require('fileops.unkept.diff').refresh(buf)
