@@ -54,6 +54,7 @@ export interface Insides {
   reviews: Reviews;
   status: Status;
   turns: Turns;
+  walkthrough: Walkthrough;
 }
 
 let leave: (() => Promise<void>) | undefined;
@@ -89,7 +90,7 @@ export function activate(context: vscode.ExtensionContext): FileopsApi {
   const history = new History(daemon, panes, agents, actions);
   const ask = new AskSwitch(daemon);
   const authors = new Authors(daemon, agents, here, log);
-  const walkthrough = new Walkthrough(daemon, agents, actions, reviews);
+  const walkthrough = new Walkthrough(daemon, agents, actions, reviews, context.globalState);
   const status = new Status(daemon, reviews, agents, list, here, actions, ask);
 
   let isLeaving = false;
@@ -125,7 +126,7 @@ export function activate(context: vscode.ExtensionContext): FileopsApi {
   };
   void panes.closeOrphans().catch((error: unknown) => log.error(String(error))).then(() => daemon.start());
   return Object.defineProperty(apiOf(daemon, corrections), '_insides', {
-    value: { attached: () => attachedTo(daemon, reviews, log), actions, agents, ask, authors, before, cells, changes, daemon, here, history, list, panes, problems, reviews, status, turns } satisfies Insides, enumerable: false,
+    value: { attached: () => attachedTo(daemon, reviews, log), actions, agents, ask, authors, before, cells, changes, daemon, here, history, list, panes, problems, reviews, status, turns, walkthrough } satisfies Insides, enumerable: false,
   });
 }
 

@@ -7,6 +7,7 @@ import { BEFORE } from '../src/changes/before';
 import type { Row, Target } from '../src/changes/targets';
 import type { Insides } from '../src/extension';
 import type { UnkeptParams } from '../src/protocol';
+import { Walkthrough } from '../src/ui/walkthrough';
 import { closeAll, disk, file, open, shownDiffs, typeInto, until, world } from './world';
 
 const LINES = Array.from({ length: 20 }, (_, i) => `line ${i + 1}\n`).join('');
@@ -344,6 +345,16 @@ export function changesSuite(): void {
       insides.authors.usedMs = 0; // 10 s later
       assert.deepEqual(await said(3), [], 'the record of the file is forgotten');
       insides.authors.usedMs = usedMs;
+    });
+
+    it('is ticked in the walkthrough also of a later window, once something was kept', async () => {
+      const { path } = await changed();
+      await run('keepFile');
+      await until(() => marks(path).length === 0, 'it is kept');
+      const { daemon, agents, actions, reviews, walkthrough } = insides;
+      const later = new Walkthrough(daemon, agents, actions, reviews, walkthrough.state);
+      later.dispose();
+      assert.ok(later.reached.has('keep'), [...later.reached].join());
     });
 
     it('leaves out what a person accepted in a review', async () => {

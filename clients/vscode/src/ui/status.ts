@@ -109,7 +109,7 @@ export class Status implements vscode.Disposable {
     const run = (command: string) => () => vscode.commands.executeCommand(`fileops.${command}`);
     const separator: Item = { label: '', kind: vscode.QuickPickItemKind.Separator, act: () => undefined };
     const waiting = this.reviews.waiting.map((review): Item => ({
-      label: `$(${review.kind === 'command' ? 'terminal' : 'eye'}) ${literally(review.title)}`, description: review.place, act: () => this.reviews.show(review, true),
+      label: `$(${review.kind === 'command' ? 'terminal' : 'eye'}) ${literally(review.title)}`, description: review.kind === 'command' ? review.place : literally(review.agent), act: () => this.reviews.show(review, true),
     }));
     const { lastKept } = this.actions;
     const isRunning = this.daemon.state === 'running';
