@@ -13,7 +13,7 @@ import pytest
 
 from clients.neovim.terminal import Terminal, terminal
 from clients.neovim.test_unkept import MARKED
-from clients.neovim.world import NO_PYTHON, PLUGIN, Neovim, neovim
+from clients.neovim.world import NO_PYTHON, PLUGIN, Neovim, neovim, on_both
 from fileops_client import FileOpsClient
 from support.patience import PATIENCE_S
 
@@ -22,11 +22,6 @@ pytestmark = pytest.mark.timeout(900)  # a story of many keys, each of which is 
 STATUS = 'luaeval(\'(package.loaded["fileops.client.process"] or {state = {status = "not loaded"}}).state.status\')'
 DAEMON = [sys.executable, "-m", "fileops"]
 AGENT = [*DAEMON, "attach"]
-
-
-@pytest.fixture(params=["floor", "new"])
-def nvim(request: pytest.FixtureRequest, tmp_path: Path) -> Neovim:
-    return neovim(request.param, tmp_path)
 
 
 @pytest.fixture
@@ -57,6 +52,7 @@ def gated(tmp_path: Path) -> tuple[list[str], Path]:
     return ["sh", "-c", wait, "daemon"], gate
 
 
+@on_both
 def test_first_file_of_a_project_attaches(nvim: Neovim, project: Path) -> None:
     with opened(nvim, project, *settings(nvim), "cart.py") as running:
         running.until(f"{STATUS} ==# 'running'")
@@ -126,6 +122,7 @@ def test_daemon_that_was_stopped_is_not_started_by_the_next_file(nvim: Neovim, p
         assert running.ask(STATUS) == "stopped"
 
 
+@on_both
 def test_missing_daemon_is_reported_once_and_holds_up_nothing(nvim: Neovim, project: Path, tmp_path: Path) -> None:
     """The last place that is looked at is python3, which takes its time."""
     gate = tmp_path / "gate"

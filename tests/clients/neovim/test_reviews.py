@@ -14,7 +14,7 @@ from typing import TypeVar
 import pytest
 
 from clients.neovim.scene import CART, NO_FLOATS, SHORTER_TOTAL, Scene, opened, scene
-from clients.neovim.world import Neovim, neovim
+from clients.neovim.world import Neovim
 from fileops_client import FileOpsClient, ToolResult
 
 pytestmark = pytest.mark.timeout(900)  # a story of many keys, each of which is waited for
@@ -25,11 +25,6 @@ N_WAITING = "luaeval('#require(\"fileops.review.queue\").waiting()')"
 IS_READ = "luaeval('require(\"fileops.review.text\").is_read(vim.api.nvim_get_current_buf()) and 1 or 0')"
 EDITED = CART.replace(*SHORTER_TOTAL)
 T = TypeVar("T")
-
-
-@pytest.fixture
-def nvim(tmp_path: Path) -> Neovim:
-    return neovim("new", tmp_path)
 
 
 async def look(act: Callable[[], T]) -> T:

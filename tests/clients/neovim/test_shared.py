@@ -26,11 +26,6 @@ PID = "luaeval('require(\"fileops.client.process\").client().rpc.pid()')"
 T = TypeVar("T")
 
 
-@pytest.fixture
-def nvim(tmp_path: Path) -> Neovim:
-    return neovim("new", tmp_path)
-
-
 async def look(act: Callable[[], T]) -> T:
     """Type or wait in the terminal, beside the agent's requests."""
     return await asyncio.to_thread(act)

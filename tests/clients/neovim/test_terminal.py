@@ -13,7 +13,7 @@ import pytest
 
 from clients.neovim.scene import CART, NO_FLOATS, SHORTER_TOTAL, scene
 from clients.neovim.terminal import terminal
-from clients.neovim.world import Neovim, neovim
+from clients.neovim.world import Neovim, on_both
 
 pytestmark = pytest.mark.timeout(900)  # a story of many keys, each of which is waited for
 
@@ -21,11 +21,6 @@ ONE_WINDOW = 'winnr("$") == 1'
 PID = "luaeval('(require(\"fileops.client.process\").client() or {rpc = {pid = function() return 0 end}}).rpc.pid()')"
 N_WAITING = "luaeval('#require(\"fileops.review.queue\").waiting()')"
 STATUS = "luaeval('require(\"fileops.client.process\").state.status')"
-
-
-@pytest.fixture(params=["floor", "new"])
-def nvim(request: pytest.FixtureRequest, tmp_path: Path) -> Neovim:
-    return neovim(request.param, tmp_path)
 
 
 def test_review_that_comes_while_typing_takes_no_key(nvim: Neovim, tmp_path: Path) -> None:
@@ -42,6 +37,7 @@ def test_review_that_comes_while_typing_takes_no_key(nvim: Neovim, tmp_path: Pat
         assert shop.cart.read_text() == CART
 
 
+@on_both
 def test_files_that_are_not_open_are_reviewed_by_keys_in_diff_mode(nvim: Neovim, tmp_path: Path) -> None:
     with scene(nvim, tmp_path) as shop:
         names = ["a", "b", "new"]
@@ -76,6 +72,7 @@ def test_files_that_are_not_open_are_reviewed_by_keys_in_diff_mode(nvim: Neovim,
         shop.terminal.until(f"tabpagenr('$') == 1 && bufname() ==# 'cart.py' && {ONE_WINDOW}")
 
 
+@on_both
 def test_command_approval_works_by_keys(nvim: Neovim, tmp_path: Path) -> None:
     with scene(nvim, tmp_path) as shop:
         built = shop.cart.parent / "built"
@@ -122,6 +119,7 @@ def test_command_approval_works_by_keys(nvim: Neovim, tmp_path: Path) -> None:
         assert built.exists()
 
 
+@on_both
 def test_history_works_by_keys(nvim: Neovim, tmp_path: Path) -> None:
     with scene(nvim, tmp_path, approval_mode="yolo") as shop:
         for step in (SHORTER_TOTAL, NO_FLOATS):

@@ -9,7 +9,7 @@ import pytest
 
 from clients.neovim.scene import CART, NO_FLOATS, SHORTER_TOTAL, Scene, scene
 from clients.neovim.test_terminal import load
-from clients.neovim.world import Neovim, neovim
+from clients.neovim.world import Neovim, neovim, on_both
 from fileops_client import FileOpsClient, edit_file
 
 pytestmark = pytest.mark.timeout(900)  # a story of many keys, each of which is waited for
@@ -21,11 +21,7 @@ TEXT = 'join(getline(1, \'$\'), "\\n") .. "\\n"'
 NORMAL = "mode(1) ==# 'n' && winnr('$') == 1"
 
 
-@pytest.fixture(params=["floor", "new"])
-def nvim(request: pytest.FixtureRequest, tmp_path: Path) -> Neovim:
-    return neovim(request.param, tmp_path)
-
-
+@on_both
 def test_changes_are_decided_in_the_text_by_keys(nvim: Neovim, tmp_path: Path) -> None:
     with scene(nvim, tmp_path, columns=80) as shop:
         result = shop.propose("agent-1", SHORTER_TOTAL, NO_FLOATS)
@@ -62,6 +58,7 @@ def test_review_of_a_file_with_mixed_line_ends_is_shown_at_its_place(nvim: Neovi
         shop.terminal.until("search('def names', 'nw') > 0 && !&modified")
 
 
+@on_both
 def test_heading_above_the_first_line_is_shown_after_each_jump_there(nvim: Neovim, tmp_path: Path) -> None:
     first = '"""A cart and what it costs."""\n'
     with scene(nvim, tmp_path, columns=80) as shop:

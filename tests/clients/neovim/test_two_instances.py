@@ -14,18 +14,13 @@ import pytest
 from clients.neovim.scene import CART, NO_FLOATS, SHORTER_TOTAL, opened, scene
 from clients.neovim.terminal import Terminal
 from clients.neovim.test_unkept import AGENT, MARKED, look
-from clients.neovim.world import Neovim, neovim
+from clients.neovim.world import Neovim
 from fileops_client import FileOpsClient
 from support.daemon_process import Place
 
 pytestmark = pytest.mark.timeout(900)  # a story of many keys, each of which is waited for
 
 CHANGE = ("    count: int = 1\n", "    count: int = 0\n")
-
-
-@pytest.fixture
-def nvim(tmp_path: Path) -> Neovim:
-    return neovim("new", tmp_path)
 
 
 @contextmanager

@@ -14,7 +14,7 @@ import pytest
 
 from clients.neovim.scene import CART, NO_FLOATS, SHORTER_TOTAL, opened, scene
 from clients.neovim.test_terminal import load
-from clients.neovim.world import Neovim, neovim
+from clients.neovim.world import Neovim, on_both
 from fileops_client import FileOpsClient
 from support.daemon_process import Place
 from support.mcp_client import mcp_client, texts_of
@@ -27,16 +27,12 @@ RUNS = "luaeval('require(\"fileops.client.process\").state.status') ==# 'running
 T = TypeVar("T")
 
 
-@pytest.fixture(params=["floor", "new"])
-def nvim(request: pytest.FixtureRequest, tmp_path: Path) -> Neovim:
-    return neovim(request.param, tmp_path)
-
-
 async def look(act: Callable[[], T]) -> T:
     """Type or wait in the terminal, beside the agent's requests."""
     return await asyncio.to_thread(act)
 
 
+@on_both
 async def test_unkept_changes_are_kept_and_undone_by_keys_and_survive_a_restart(nvim: Neovim, tmp_path: Path) -> None:
     with scene(nvim, tmp_path, ask="protected", columns=80) as shop:
         terminal = shop.terminal
@@ -89,6 +85,7 @@ async def test_reason_of_an_undo_is_read_by_the_agent_once_the_file_is_as_it_was
     assert any(sentence in text.splitlines() for text in texts)
 
 
+@on_both
 async def test_agent_that_is_followed_is_shown_where_it_edits_unless_the_user_types(
     nvim: Neovim, tmp_path: Path
 ) -> None:

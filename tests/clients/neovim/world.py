@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
+import pytest
 
 from clients.places import editor
 from support.patience import PATIENCE_S
@@ -17,6 +18,8 @@ REPOSITORY = Path(__file__).parents[3]
 PLUGIN = REPOSITORY / "clients" / "neovim"
 # Else the first Python file that is opened has each python3 of the machine started, to look for a provider: a second.
 NO_PYTHON = "let g:loaded_python3_provider = 0"
+# The oldest version that is supported, too: all specs run there (test_plugin.py), and of what is done by keys a sample.
+on_both = pytest.mark.parametrize("nvim", ["floor", "new"], indirect=True)
 
 
 @dataclass(frozen=True, kw_only=True)
