@@ -119,13 +119,14 @@ class _Half(Struct, frozen=True):
 class _Unsettled(Struct):
     """An entry whose author may change. has_author: the author is certain already. by: its author until then.
 
-    A different author in the store was recorded by another daemon.
+    A different author in the store was recorded by another daemon. is_joint: another one made it, or may do so.
     """
 
     entry_id: str
     observed: Observed
     has_author: bool
     by: By
+    is_joint: bool = False
 
 
 class _Parts(Struct, frozen=True):
@@ -157,6 +158,9 @@ class EntryWriter:
         self._unsettled: deque[_Unsettled] = deque()
         self._closed: deque[_Unsettled] = deque()  # changes of files not known to be open, while a save may be reported
         self._parts: dict[str, _Parts] = {}  # of the newest entry of each file that changed a moment ago
+        # Whether other daemons record the same changes. They may know the author of what is anybody's here, or have
+        # noted half of what was taken back at once. So of neither is one entry made, or none.
+        self._has_others = False
         self._halves: OrderedDict[Identity, _Half] = OrderedDict()
         self._left = [entry.entry_id for entry in store.entries(LogQuery())[0] if not entry.settled]
         self._left_until: float | None = None
@@ -172,11 +176,12 @@ class EntryWriter:
             kept = self._write_entry(change, author, _identity(change), is_settled=is_settled)
         if kept is None:
             return
+        is_joint = kept.by != author.by or self._has_others
         if not is_settled or change.is_open:
-            self._unsettled.append(_Unsettled(kept.entry_id, change, is_settled, kept.by))
+            self._unsettled.append(_Unsettled(kept.entry_id, change, is_settled, kept.by, is_joint))
         elif change.commands or author.evidence == "save":
             without_data = replace(change, before_data=None, after_data=None)  # the store has it
-            self._closed.append(_Unsettled(kept.entry_id, without_data, True, kept.by))
+            self._closed.append(_Unsettled(kept.entry_id, without_data, True, kept.by, is_joint))
         self._on_entries([kept])
         if author.evidence == "save":  # if it was reported first, an earlier change may have been taken for it
             for each in (*self._closed, *self._unsettled):
@@ -189,10 +194,11 @@ class EntryWriter:
         """Write a change and return its entry; None if none remains, or an entry of another daemon contains it."""
         newest = self._store.newest(change.path)
         if newest is not None and newest.recorder != self._store.recorder:
+            self._has_others = self._has_others or not self._store.is_earlier(newest)
             match self._relation(newest, change):
                 case "same":
                     joint = self._join_author(newest, change, self._note_part(newest, change, author))
-                    joint = replace(joint, settled=joint.settled and is_settled)
+                    joint = replace(joint, settled=joint.settled and is_settled, recorder=self._store.recorder)
                     if identity is not None and joint.kind in {"create", "delete"}:
                         joint = self._with_other_half(joint, identity)
                     self._store.replace(joint)
@@ -434,7 +440,7 @@ class EntryWriter:
         changed: list[Entry] = []
         with self._store.transaction():
             was_accepted = entry.kept and is_by_agent(entry.by)  # by a person, before it was settled
-            if entry.by == unsettled.by and entry.recorder == self._store.recorder:
+            if entry.by == unsettled.by and entry.recorder == self._store.recorder and not unsettled.is_joint:
                 entry = self._with_author(replace(entry, evidence=author.evidence), author.by, change)
             else:
                 entry = self._join_author(entry, change, author)
@@ -487,7 +493,7 @@ class EntryWriter:
         with self._store.transaction():
             for path, found in blobs.items():
                 entry = self._store.newest(path)
-                while entry is not None and entry.time >= since[path] and entry.recorder == self._store.recorder:
+                while entry is not None and entry.time >= since[path] and not self._store.is_earlier(entry):
                     if entry.is_beside_git:
                         self._store.replace(replace(entry, parents=tuple(dict.fromkeys((*entry.parents, *found)))))
                     entry = self._store.previous(entry)
@@ -614,6 +620,12 @@ class EntryWriter:
             or previous.moved_to
             or entry.moved_from
             or self._is_announced(entry.path)  # a host's own tool may still claim one of them
+        ):
+            return entry
+        if (
+            self._has_others
+            and entry.evidence != "save"
+            and (isinstance(entry.by, ByOutside) or previous.before == entry.after)
         ):
             return entry
         if previous.is_beside_git != entry.is_beside_git and entry.evidence != "save":

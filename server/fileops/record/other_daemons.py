@@ -11,11 +11,10 @@ the time when it was read. So an observed change is one of these:
 - The other daemon read the file later than this one: what this one saw is a part of that entry.
 - The other daemon read the file earlier, with different content: this change follows that entry and starts there.
 
-Either daemon may make one entry of two changes by an unknown writer, of which the other daemon knows one to be an
-agent's. So each remembers the authors of the changes that an entry contains: if they differ, that entry is unsure.
-
-An entry of another daemon counts only if it is as new as the change: that daemon may have ended since an older one.
-The clock may have been set back since, so no entry is taken for a later one that was there before this daemon.
+A daemon alone makes one entry of two changes by an unknown writer within a moment, and none of what was taken back at
+once. Beside another one that would be wrong: the other may know one of the two to be an agent's, or have noted only the
+first. So from the first change that both have seen, each keeps such changes apart; and if an entry has parts by several
+authors nevertheless, because a daemon read them at once, it is unsure.
 """
 
 from collections.abc import Sequence

@@ -118,13 +118,14 @@ OLD, NEW, NEWER = ("old", "new"), ("new", "newer"), ("old", "newer")
 @pytest.mark.parametrize(
     ("changes", "authors"),
     [
-        ([("this", OLD, ()), ("other", OLD, ()), ("other", NEW, ()), ("this", NEW, (MAKE,))], [OUTSIDE_OR_MAKE]),
-        ([("other", OLD, ()), ("this", OLD, ()), ("other", NEW, ()), ("this", NEW, (MAKE,))], [OUTSIDE_OR_MAKE]),
+        ([("this", OLD, ()), ("other", OLD, ()), ("other", NEW, ()), ("this", NEW, (MAKE,))], [OUTSIDE, BY_MAKE]),
+        ([("other", OLD, ()), ("this", OLD, ()), ("other", NEW, ()), ("this", NEW, (MAKE,))], [OUTSIDE, BY_MAKE]),
+        ([("other", OLD, ()), ("other", NEW, ()), ("this", OLD, ()), ("this", NEW, (MAKE,))], [OUTSIDE_OR_MAKE]),
         ([("other", NEWER, ()), ("this", OLD, ()), ("this", NEW, (MAKE,))], [OUTSIDE_OR_MAKE]),
         ([("other", NEWER, ()), ("this", OLD, (MAKE,)), ("this", NEW, (MAKE,))], [BY_MAKE]),
         ([("this", OLD, ()), ("this", NEW, (MAKE,)), ("other", OLD, ()), ("other", NEW, ())], [OUTSIDE, BY_MAKE]),
     ],
-    ids=["extended by the other", "extended by its daemon", "read at once", "the command's alone", "written first"],
+    ids=["the other after this", "this after the other", "joined before", "read at once", "the command's", "first"],
 )
 def test_change_that_another_daemon_joined_with_an_earlier_one_is_not_its_authors_alone(
     tmp_path: Path, changes: list[tuple[str, tuple[str, str], tuple[CommandRecord, ...]]], authors: list[object]
@@ -135,8 +136,8 @@ def test_change_that_another_daemon_joined_with_an_earlier_one_is_not_its_author
         name: EntryWriter(store, CommandWindows(), TurnRegistry(), lambda _entries: None)
         for name, store in stores.items()
     }
-    for n, (name, (before, after), commands) in enumerate(changes):
-        read = AT + (0.5 if (before, after) == NEWER else n / 10)
+    for name, (before, after), commands in changes:
+        read = AT if after == "new" else AT + 0.1
         writers[name].write(observed("/p/a", before, after, read, *commands))
     found, _ = stores["this"].entries(LogQuery())
     for store in stores.values():
@@ -189,6 +190,40 @@ def test_rename_whose_halves_two_daemons_wrote_is_one(tmp_path: Path, order: str
     assert {(entry.kind, entry.moved_from, entry.moved_to) for entry in found} == {
         ("delete", None, "/p/b"), ("create", "/p/a", None),
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("order", ["this other this other", "this this other other", "other this other this"])
+def test_file_that_is_renamed_and_gets_its_name_back_keeps_its_history_beside_another_daemon(
+    tmp_path: Path, order: str
+) -> None:
+    """A daemon alone makes nothing of it within two seconds. Another one may have noted a half of it meanwhile."""
+    stores = {name: RecordStore(str(tmp_path)) for name in ("this", "other")}
+    writers = {
+        name: EntryWriter(store, CommandWindows(), TurnRegistry(), lambda _entries: None)
+        for name, store in stores.items()
+    }
+    for first, second in (("this", "other"), ("other", "this")):  # each has seen that there is another one
+        for name in (first, second):
+            writers[name].write(observed(f"/p/{first}", "old", "new", AT))
+    waiting = {
+        name: [
+            observed("/p/a", "x", None, AT + 1), observed("/p/b", None, "x", AT + 1),
+            observed("/p/b", "x", None, AT + 2), observed("/p/a", None, "x", AT + 2),
+        ]
+        for name in stores
+    }  # fmt: skip
+    for name in order.split():
+        for _ in range(2):
+            writers[name].write(waiting[name].pop(0))
+    found, _ = stores["this"].entries(LogQuery())
+    for store in stores.values():
+        store.close()
+    shown = [(entry.path, entry.kind, entry.moved_from, entry.moved_to) for entry in reversed(found)]
+    assert [each for each in shown if each[1] != "modify"] in (
+        [],
+        [("/p/a", "delete", None, "/p/b"), ("/p/b", "create", "/p/a", None),
+         ("/p/b", "delete", None, "/p/a"), ("/p/a", "create", "/p/b", None)],
+    )  # fmt: skip
 
 
 def test_save_that_was_read_in_its_middle_is_its_persons_though_another_daemon_read_it_at_once(tmp_path: Path) -> None:
