@@ -6,6 +6,7 @@ descriptors, environment, working directory, umask, arguments (also in /proc), s
 """
 
 import array
+import asyncio
 import atexit
 import ctypes
 import gc
@@ -29,6 +30,8 @@ _PR_GET_TID_ADDRESS = 40
 _SYS_CLONE = 56  # on x86_64
 _CLONE_PARENT = 0x8000
 _FLAGS_OF_FORK = 0x01200000 | signal.SIGCHLD  # CLONE_CHILD_SETTID and CLONE_CHILD_CLEARTID, as the C library's fork
+N_SESSIONS = 8  # after fewer some functions are not adapted yet, and more gain nothing
+OF_TYPES = {"fileops.arguments", "fileops.lsp.converter", "fileops.rpc.decode"}  # what they remember is always true
 TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
@@ -55,32 +58,44 @@ def warm_up() -> None:
     from fileops.arguments import parser
 
     parser()
-    _convert_messages()
+    if "PYTHONPATH" not in os.environ:  # else there may be plugins, whose names a process registers once
+        _play_sessions()
     gc.collect()
     gc.freeze()
 
 
-def _convert_messages() -> None:
-    """Those of most sessions: lsprotocol makes the code that converts a type when its first value comes."""
-    from lsprotocol import types
+def _play_sessions() -> None:
+    """The interpreter adapts functions that have run some times, and lsprotocol makes code for the types that it meets.
 
-    from fileops.lsp.converter import converter
+    A forked process need not do so again, nor copy the memory that it writes to for that.
+    """
+    from fileops.fs import spelling
+    from fileops_client import FileOpsClient
 
-    conversions = converter()
-    for params in (
-        types.DidOpenTextDocumentParams,
-        types.DidChangeTextDocumentParams,
-        types.DidCloseTextDocumentParams,
-    ):
-        conversions.get_structure_hook(params)
-    capabilities = types.ServerCapabilities(
-        text_document_sync=types.TextDocumentSyncOptions(save=types.SaveOptions()),
-        execute_command_provider=types.ExecuteCommandOptions([]),
-        workspace=types.WorkspaceOptions(types.WorkspaceFoldersServerCapabilities(), types.FileOperationOptions()),
-    )
-    result = types.InitializeResult(capabilities, types.ServerInfo("fileops-server"))
-    for _ in range(2):  # what the first time makes for some types is dropped with what it makes for others
-        conversions.unstructure(result)
+    async def play(folder: str) -> None:
+        path = f"{folder}/f.txt"
+        with open(path, "w", encoding="ascii") as file:
+            file.write("one\ntwo\n")
+        document = {"uri": f"file://{path}", "version": 1}
+        async with FileOpsClient.in_process(root=folder) as client:
+            await client.read(path)
+            await client.edit(path, "two", "2")
+            client.notify("textDocument/didOpen", {"textDocument": {**document, "languageId": "", "text": "one\n2\n"}})
+            changes = {"textDocument": {**document, "version": 2}, "contentChanges": [{"text": "one\n2\n3\n"}]}
+            client.notify("textDocument/didChange", changes)
+            await client.read(path)
+            client.notify("textDocument/didClose", {"textDocument": document})
+            await client.undo()
+
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["XDG_STATE_HOME"] = folder
+        for _ in range(N_SESSIONS):
+            asyncio.run(play(folder))
+    for module in [module for name, module in sys.modules.items() if name.startswith("fileops.")]:
+        for value in list(vars(module).values()):
+            if hasattr(value, "cache_clear") and value.__module__ not in OF_TYPES:
+                value.cache_clear()
+    vars(spelling)["_ignores_case"].clear()
 
 
 class Start:
