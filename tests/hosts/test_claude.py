@@ -78,49 +78,47 @@ async def prompt(window: Terminal, model: ScriptedModel) -> None:
     await window.until(holds=lambda _: model.has_begun or model.n_not_offered > n_vain)
 
 
-@pytest.mark.parametrize(
-    ("key", "focused", "answer"),
-    [
-        (None, "❯ Accept    Decline", "has been updated"),
-        ("Right", "Accept  ❯ Decline", "The proposed edit was rejected. Nothing was written. Do not retry"),
-    ],
-)
-async def test_user_accepts_a_protected_edit_by_one_key_and_declines_it_by_two(
-    tmp_path: Path, key: str | None, focused: str, answer: str
-) -> None:
-    path = tmp_path / "project" / ".env"
-    path.parent.mkdir()
+async def test_user_accepts_a_protected_edit_by_one_key_and_declines_it_by_two(tmp_path: Path) -> None:
+    """Then the screen shows which file an edit changed and how: else it shows but the number of a server's calls."""
+    path, source = tmp_path / "project" / ".env", tmp_path / "project" / "src" / "index.js"
+    source.parent.mkdir(parents=True)
     path.write_text("KEY=1\nOTHER=1\n", encoding="utf-8")
-    edit = {"file_path": str(path), "old_string": "KEY=1", "new_string": "KEY=22"}
-    model = ScriptedModel([Call("Read", {"file_path": str(path)}), Call("Edit", edit), Say("ALL-DONE")])
-    async with on_screen(tmp_path, model) as window:
-        screen = await window.until("Confirm Edit: .env", "-KEY=1", "+KEY=22", "❯ Accept    Decline")
-        assert "more line" not in screen
-        if key is not None:
-            await window.press(key)
-        await window.until(focused)
-        while FORM in await window.screen():
-            await window.press("Enter")  # Claude Code ignores one that follows the form or a key at once
-            await asyncio.sleep(BETWEEN_KEYS_S)
-        await window.until("● ALL-DONE")
-    assert answer in model.results[1].text
-    written = "KEY=22" if key is None else "KEY=1"
-    assert path.read_text(encoding="utf-8") == f"{written}\nOTHER=1\n"
-    assert model.wanted == set()
+    source.write_text("one\ntwo\nthree\n", encoding="utf-8")
 
+    def edit(old: str, new: str, file: Path = path) -> Call:
+        return Call("Edit", {"file_path": str(file), "old_string": old, "new_string": new})
 
-async def test_screen_shows_which_file_an_edit_changed_and_how(tmp_path: Path) -> None:
-    """Claude Code itself shows of a server's tools only how often they were called."""
-    path = tmp_path / "project" / "src" / "index.js"
-    path.parent.mkdir(parents=True)
-    path.write_text("one\ntwo\nthree\n", encoding="utf-8")
-    edit = {"file_path": str(path), "old_string": "two", "new_string": "2\n2b"}
-    model = ScriptedModel([Call("Read", {"file_path": str(path)}), Call("Edit", edit), Say("ALL-DONE")])
+    script = [
+        Call("Read", {"file_path": str(path)}),
+        edit("KEY=1", "KEY=22"),
+        edit("OTHER=1", "OTHER=2"),
+        Call("Read", {"file_path": str(source)}),
+        edit("two", "2\n2b", source),
+        Say("ALL-DONE"),
+    ]
+    model = ScriptedModel(script)
     async with on_screen(tmp_path, model) as window:
+        for removed, added, key, focused in (
+            ("-KEY=1", "+KEY=22", None, "❯ Accept    Decline"),
+            ("-OTHER=1", "+OTHER=2", "Right", "Accept  ❯ Decline"),
+        ):
+            screen = await window.until("Confirm Edit: .env", removed, added, "❯ Accept    Decline")
+            assert "more line" not in screen
+            if key is not None:
+                await window.press(key)
+            await window.until(focused)
+            while FORM in (screen := await window.screen()) and removed in screen.rpartition("Confirm Edit: .env")[2]:
+                await window.press("Enter")  # Claude Code ignores one that follows the form or a key at once
+                await asyncio.sleep(BETWEEN_KEYS_S)
         screen = await window.until("● ALL-DONE")
+    _, accepted, declined, _, _ = model.results
+    assert "has been updated" in accepted.text
+    assert "The proposed edit was rejected. Nothing was written. Do not retry" in declined.text
+    assert path.read_text(encoding="utf-8") == "KEY=22\nOTHER=1\n"
     assert "PostToolUse:mcp__fileops__Edit says: src/index.js +2 −1" in screen
     shown = screen.partition("src/index.js +2 −1")[2].splitlines()[1:5]
     assert [line.strip() for line in shown] == ["@@ line 2", "-two", "+2", "+2b"]
+    assert model.wanted == set()
 
 
 def test_notebook_is_edited_by_claudes_own_tool_and_recorded_as_its_work(here: Place, tmp_path: Path) -> None:
