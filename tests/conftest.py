@@ -38,7 +38,6 @@ os.environ["XDG_STATE_HOME"] = _STATE.name
 PARTS = {
     "tests/clients/test_vscode.py": "editors",
     "tests/clients/neovim/": "editors",
-    "tests/architecture/test_types.py": "tools",
     "tests/hosts/": "hosts",
     "tests/packaging/": "packaging",
     "tests/examples/": "tools",
