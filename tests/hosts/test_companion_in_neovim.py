@@ -89,7 +89,5 @@ def shot(shop: Scene, folder: Path) -> None:
     """Take a picture of what the person sees: for the docs, or for this test alone."""
     is_wanted = bool(os.environ.get("FILEOPS_WRITE_IMAGES"))
     target = (IMAGES if is_wanted else folder) / "neovim-companion-dark.png"
-    shop.terminal.keys("C-l")
-    shop.terminal.shows_no(":call")
     picture(shop.terminal, DARK, target)
     assert target.read_bytes().startswith(b"\x89PNG")

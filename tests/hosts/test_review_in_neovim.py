@@ -32,8 +32,6 @@ def shot(shop: Scene, name: str, folder: Path) -> None:
     """Take a picture of what the person sees: for the docs, or for this test alone."""
     is_wanted = bool(os.environ.get("FILEOPS_WRITE_IMAGES"))
     target = (IMAGES if is_wanted else folder) / f"neovim-{name}-dark.png"
-    shop.terminal.keys("C-l")
-    shop.terminal.shows_no(":Fileops")
     picture(shop.terminal, DARK, target)
     assert target.read_bytes().startswith(b"\x89PNG")
 

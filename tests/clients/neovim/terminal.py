@@ -5,6 +5,7 @@ and rendered by Chromium; a moving one is an SVG.
 """
 
 import html
+import itertools
 import re
 import subprocess
 from collections.abc import Generator, Iterator, Mapping, Sequence
@@ -19,6 +20,7 @@ from support.patience import PATIENCE_S
 CELL_WIDTH_PX, CELL_HEIGHT_PX = 9.03125, 19  # DejaVu Sans Mono at 15 px
 MARGIN_PX = 12
 FRAME_S = 4
+_numbers = itertools.count()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,7 +78,16 @@ class Terminal:
         self.nvim.wait_for(lambda: text not in self.text(), f"{text!r} to leave the screen")
 
     def ansi(self) -> str:
+        """The whole screen, when everything that Neovim has drawn is there: a new title is sent last."""
+        title = f"drawn-{next(_numbers)}"
+        self.ask("luaeval('vim.cmd.redraw()')")
+        self.ask(f"execute('set title titlestring={title}')")
+        self.nvim.wait_for(lambda: self._tmux("display-message", "-p", "#{pane_title}").strip() == title, title)
         return self._tmux("capture-pane", "-peN")
+
+    def clear_message(self) -> None:
+        """Clear the last line, where a command was typed."""
+        self.ask("luaeval('vim.cmd.mode()')")
 
 
 @contextmanager
@@ -318,7 +329,8 @@ def _drawn(lines: Sequence[list[tuple[str, Style]]], page: Page) -> Iterator[str
 
 
 def picture(shown: Terminal, page: Page, target: Path) -> None:
-    """Write the screen as a PNG."""
+    """Write the screen as a PNG, without the command that was typed last."""
+    shown.clear_message()
     source = target.with_suffix(".html")
     target.parent.mkdir(parents=True, exist_ok=True)
     source.write_text(as_html(shown.ansi(), page), encoding="utf-8")

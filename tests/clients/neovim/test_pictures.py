@@ -98,8 +98,6 @@ def test_scene_matches_its_picture(name: str, theme: str, tmp_path: Path) -> Non
         assert shop.cart.read_text() == CART
         play(shop)
         if WRITES_IMAGES:
-            shop.terminal.keys("C-l")
-            shop.terminal.shows_no(":Fileops")
             picture(shop.terminal, DARK if theme == "dark" else LIGHT, IMAGES / f"neovim-{name}-{theme}.png")
 
 
@@ -113,11 +111,13 @@ def test_review_in_the_text_moves(tmp_path: Path) -> None:
         def frame(caption: str) -> None:
             frames.append(Frame(ansi=shop.terminal.ansi(), caption=caption))
 
-        shop.terminal.keys("gg", "O", "# TODO: taxes", "Escape")
+        shop.terminal.keys("gg", "O", "# TODO: taxes")
         shop.terminal.shows("# TODO: taxes", "[+]")
         frame("You type, and have not saved.")
+        shop.terminal.keys("Escape")
+        shop.terminal.until("mode() ==# 'n'")
         result = shop.propose("Claude Code", SHORTER_TOTAL, NO_FLOATS)
-        shop.terminal.shows("Claude Code 1/2", "Claude Code 2/2", "do accept  dr reject")
+        shop.terminal.shows("Claude Code 1/2", "Claude Code 2/2", "do accept  dr reject", "(]c goes there)")
         frame("An agent's edit of your unsaved text waits for you, in its place.")
         shop.terminal.until(NORMAL)
         shop.terminal.until(IS_READ)  # a key that comes with a review decides nothing
