@@ -845,6 +845,32 @@ async def test_client_that_attaches_later_shares_what_the_session_has_read(
     assert refused.reason is not None and "+other 20" in refused.reason
 
 
+async def test_turn_that_began_before_the_client_of_its_host_attached_has_the_edits(
+    daemon: SharedDaemon, project: Path, person: LspClient
+) -> None:
+    """opencode tells of the prompt before it starts our server, to which it gives no id."""
+    host, hook = (
+        HookedHost(daemon.state, project, host="opencode", session="ses_1"),
+        Hook("opencode", "ses_1", os.getpid()),
+    )
+    path = project / "a.txt"
+    await host.hook("UserPromptSubmit", prompt="Please edit")
+    await daemon.state.record(hook, {"what": "begin_turn", "cwd": str(project), "title": "Please edit"})
+    await daemon.host(project, "opencode")
+    call = {"tool_name": "edit", "tool_use_id": "c1", "tool_input": {
+        "filePath": str(path), "oldString": "line 3\n", "newString": "mine 3\n",
+    }}  # fmt: skip
+    await host.hook("PreToolUse", **call)
+    path.write_text(TEXT.replace("line 3\n", "mine 3\n"))
+    await host.hook("PostToolUse", **call, tool_response="Edit applied successfully.")
+    await daemon.state.record(hook, {"what": "end_turn"})
+    entry = await author(person, path)
+    (turn,) = (await person.call("fileops/turns", {}))["turns"]
+    assert (turn["turn_id"], turn["title"]) == (entry["turn_id"], "Please edit")
+    assert (turn["label"], turn["ended"] is None, turn["n_entries"]) == ("opencode", False, 1)
+    assert [guard["label"] for guard in daemon.state.describe_guarded()] == ["opencode"]
+
+
 async def test_session_of_hooks_is_listed_and_ends_with_the_session(
     host: HookedHost, daemon: SharedDaemon, project: Path, person: LspClient
 ) -> None:

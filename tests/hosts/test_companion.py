@@ -116,7 +116,7 @@ def test_host_edits_by_its_own_tools_and_is_guarded_and_recorded(own: OwnTools, 
         daemon.start()
         with person_at(daemon, project) as editor, placed(tmp_path, model, daemon=daemon) as place:
             results = converse(own, place, model)
-            wait_until(lambda: any(turn.ended is not None for turn in editor.turns()))
+            wait_until(lambda: [turn.ended is not None for turn in editor.turns()] == [True])
             if own.host.name in CORRECTED:
                 assert "mine 12\nline 13\n" in path.read_text(), results
                 assert "after removing line numbers" in results[4].text
@@ -125,7 +125,7 @@ def test_host_edits_by_its_own_tools_and_is_guarded_and_recorded(own: OwnTools, 
             entries = editor.log(file_path=path).entries
             agents = [entry for entry in entries if (entry.by.session_id or "").startswith(own.session)]
             assert len(agents) >= 1, entries
-            assert {entry.evidence for entry in agents} == {"commit"}, entries
+            assert {(entry.evidence, entry.turn_id) for entry in agents} == {("commit", editor.turns()[0].turn_id)}
             for entry in agents:
                 assert entry.edit_id is not None
                 editor.undo(edit_id=entry.edit_id)

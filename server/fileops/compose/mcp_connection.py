@@ -24,6 +24,7 @@ from fileops.service.fileops import FileOps
 from fileops.service.hub.approvals import AgentRouting
 
 if TYPE_CHECKING:
+    from fileops.compose.state import Hub
     from fileops.mcp.elicitation import McpApprover
     from fileops.mcp.host_sessions import HostSessions
     from fileops.model.events import Event
@@ -77,6 +78,20 @@ class McpConnection(ClientConnection):
             return None
         return names.session_of({"threadId": own_id} if host in NAMES_THREADS else {})
 
+    def _session_of_hooks(self, hub: "Hub", host: str) -> str | None:
+        """Return the session that the hooks of this server's host began before it was asked for one; None without any.
+
+        So the turn of the first prompt has the edits, where the host gives its server no id.
+        """
+        from fileops.compose.hook_connection import HookConnection
+
+        found = [
+            hooked.session_id
+            for hooked in hub.connections.values()
+            if isinstance(hooked, HookConnection) and (hooked.host, hooked.pid) == (host, self.agent_host)
+        ]
+        return found[0] if found else None
+
     def serve(self, for_reading: int, for_writing: int, *, notice: str | None = None) -> "StreamSession":
         """Return what serves the client.
 
@@ -93,7 +108,9 @@ class McpConnection(ClientConnection):
         self._options = options = mcp_options(given)
 
         def name_session(host: str) -> str:
-            return f"{host}-1" if hub is None else hub.session_base(host, self._name)
+            if hub is None:
+                return f"{host}-1"
+            return self._session_of_hooks(hub, host) or hub.session_base(host, self._name)
 
         environ = {"HOME": os.environ.get("HOME", "")}
         for hint, name in HINTS.items():
