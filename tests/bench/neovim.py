@@ -3,7 +3,7 @@
 Three Neovims show the same text on screens of their own: one is attached to a daemon that has the changes, one has the
 plugin off, and one has a language server instead, which answers nothing. They are typed into in turn, each key once the
 one before is drawn, and the processor time of each Neovim is read from itself. The daemon runs at its own place and is
-ended.
+ended. What a person feels is measured by neovim_terminal.py.
 """
 
 import asyncio
@@ -14,6 +14,9 @@ import statistics
 import subprocess
 import sys
 import tempfile
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
@@ -53,8 +56,19 @@ ATTACHED = "luaeval('#vim.lsp.get_clients({ bufnr = 0 })')"
 MARKED = "luaeval('#require(\"fileops.unkept.marks\").lines(vim.api.nvim_get_current_buf())')"
 
 
-async def main() -> None:
-    n_changes = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000
+@dataclass(frozen=True, kw_only=True)
+class Contender:
+    """A Neovim to be typed into. is_ready: an expression that is true once all that it shows is there."""
+
+    name: str
+    folder: Path
+    arguments: tuple[str, ...]
+    is_ready: str = "1"
+
+
+@asynccontextmanager
+async def contenders(n_changes: int) -> AsyncGenerator[tuple[Neovim, list[Contender]]]:
+    """The three, and the program for all of them, while the daemon runs."""
     with place() as here, tempfile.TemporaryDirectory(prefix="fo-") as folder:
         os.environ.update(here.env)
         here.start()
@@ -71,36 +85,57 @@ async def main() -> None:
             result = await agent.multi_edit(text, edits, timeout_s=300)
             assert result.ok, result.output
         (other / "text.txt").write_text(text.read_text())
-        nvim = neovim("new", Path(folder))
         attached: dict[str, object] = {"cmd": [sys.executable, "-m", "fileops"], "server": {"ask": "never"}}
         off = _settings({"autostart": False})
-        marked, plain, served = screens = (
-            Screen(nvim, project, *_settings(attached)),
-            Screen(nvim, other, *off),
-            Screen(nvim, other, *off, "--cmd", SILENT_SERVER),
+        yield (
+            neovim("new", Path(folder)),
+            [
+                Contender(
+                    name=f"with {n_changes:,} changes",
+                    folder=project,
+                    arguments=_settings(attached),
+                    is_ready=f"{MARKED} == {n_changes}",
+                ),
+                Contender(name="without the plugin", folder=other, arguments=off),
+                Contender(
+                    name="with a language server instead",
+                    folder=other,
+                    arguments=(*off, "--cmd", SILENT_SERVER),
+                    is_ready=f"{ATTACHED} == 1",
+                ),
+            ],
         )
+
+
+def command(nvim: Neovim, one: Contender, *arguments: str) -> list[str]:
+    look = f"set rtp^={PLUGIN} termguicolors noruler noshowcmd laststatus=2 shortmess+=I"
+    common = [nvim.program, "--clean", "-n", "--cmd", NO_PYTHON, "--cmd", look]
+    return [*common, *arguments, *one.arguments, "text.txt"]
+
+
+async def main() -> None:
+    async with contenders(int(sys.argv[1]) if len(sys.argv) > 1 else 1_000) as (nvim, all_three):
+        shown = {one.name: Screen(nvim, one) for one in all_three}
         try:
-            marked.until(f"{MARKED} == {n_changes}")
-            served.until(f"{ATTACHED} == 1")
-            shown = {
-                f"with {n_changes:,} changes": marked,
-                "without the plugin": plain,
-                "with a language server instead": served,
-            }
+            for one in all_three:
+                shown[one.name].until(one.is_ready)
             _measure(shown)
         finally:
-            for each in screens:
+            for each in shown.values():
                 each.end()
 
 
 class Screen:
     """A Neovim whose screen is this program, over its pipes."""
 
-    def __init__(self, nvim: Neovim, folder: Path, *arguments: str) -> None:
-        look = f"set rtp^={PLUGIN} termguicolors noruler noshowcmd laststatus=2 shortmess+=I"
-        command = [nvim.program, "--clean", "-n", "--embed", "--cmd", NO_PYTHON, "--cmd", look, *arguments, "text.txt"]
+    def __init__(self, nvim: Neovim, one: Contender) -> None:
         self._process = subprocess.Popen(
-            command, cwd=folder, env=nvim.environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0
+            command(nvim, one, "--embed"),
+            cwd=one.folder,
+            env=nvim.environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            bufsize=0,
         )
         self._received = b""
         self._n_sent = self._n_drawn = 0
