@@ -250,6 +250,8 @@ def split_lines(data: bytes, fmt: TextFormat) -> list[bytes]:
     """Split into lines with their newlines. `data` begins on a code unit."""
     if not data:
         return []
+    if fmt.unit_bytes == 1 and b"\r" not in data:
+        return data.splitlines(keepends=True)
     if fmt.unit_bytes == 1:
         lines = [line + b"\n" for line in data.split(b"\n")]
         lines[-1] = lines[-1][:-1]

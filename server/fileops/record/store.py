@@ -62,6 +62,7 @@ _BUSY_S = 2.0  # how long a request waits for another program's lock
 MAX_ANSWER_BYTES = 4 << 20  # of one, packed; a longer one is computed each time
 MAX_EDITS_BYTES = 16 << 20  # of edits in one list: about 10,000
 _ENTRIES_AT_ONCE = 500  # rows asked for by their ids
+_ENTRY = msgspec.msgpack.Decoder(Entry)
 _NAMES = sys.getfilesystemencoding(), sys.getfilesystemencodeerrors()  # as os.fsdecode has them, for many rows
 _EDITS_AT_ONCE = 100  # rows read together: most lists end earlier
 
@@ -1203,7 +1204,7 @@ def _command_of(row: tuple[Any, ...]) -> CommandRecord:
 
 def _entry_of(row: tuple[Any, ...]) -> Entry:
     _, path, moved_from, moved_to, body = row
-    entry = msgspec.msgpack.decode(body, type=Entry)
+    entry = _ENTRY.decode(body)
     if moved_from is None and moved_to is None:
         return replace(entry, path=path.decode(*_NAMES))
     return replace(entry, path=os.fsdecode(path), moved_from=_decode_path(moved_from), moved_to=_decode_path(moved_to))

@@ -1,6 +1,6 @@
 """The changes that an undo or a rewind makes in one file: plan, commit and result."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -9,12 +9,14 @@ from fileops.core import splices as splicing
 from fileops.core.diff.unified import change_of, format_unified_diff
 from fileops.core.merge.undo import Undone
 from fileops.core.notebook.cell_changes import changes_of_contents
+from fileops.core.notebook.cells import is_notebook_path
 from fileops.core.text import detect_format
 from fileops.model.changes import Permissions
 from fileops.model.commits import Commit
 from fileops.model.edits import Plan, Splice
 from fileops.model.errors import FileOpsError
 from fileops.model.files import Committed, Snapshot
+from fileops.model.notebooks import CellChange
 from fileops.model.record import ByPerson
 from fileops.model.results import UndoFileOutcome
 from fileops.model.sessions import NO_SESSION, SessionName
@@ -148,9 +150,15 @@ def plan_restoration(
         format=detect_format((undone.content or b"") if creates else snapshot.data),
         creates=creates,
         change=change,
-        cells=changes_of_contents(snapshot.path, snapshot.data, splicing.apply(snapshot.data, splices)),
+        cells=_changes_of_cells(snapshot, splices),
     )
     return Restoration(file_path=file_path, undone=undone, plan=plan, removes=removes)
+
+
+def _changes_of_cells(snapshot: Snapshot, splices: Sequence[Splice]) -> tuple[CellChange, ...]:
+    if not is_notebook_path(snapshot.path):
+        return ()
+    return changes_of_contents(snapshot.path, snapshot.data, splicing.apply(snapshot.data, splices))
 
 
 def to_result(file: Restoration) -> UndoFileOutcome:

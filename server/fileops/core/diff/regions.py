@@ -53,6 +53,18 @@ def regions(data: bytes, fmt: TextFormat, splices: Sequence[Splice], first_line:
         counted_at = block.start
         old = split_lines(data[block.start : block.end], fmt)
         new = split_lines(b"".join((*block.pieces, data[block.reached : block.end])), fmt)
+        if len(old) == len(new) == 1:  # of many changes, most are
+            if old != new:
+                yield ChangedRegion(
+                    old_at=old_at,
+                    new_at=old_at + shift,
+                    start=block.start,
+                    end=block.end,
+                    old=old,
+                    new=new,
+                    in_pairs=False,
+                )
+            continue
         in_pairs = is_many and len(old) == len(new)
         if in_pairs:
             ranges = positional_ranges(old, new, max_gap=2 * CONTEXT_LINES)

@@ -77,16 +77,17 @@ class _DiffBuilder:
         self._with_snippet = with_snippet
         self._exact = fmt.encoding == "utf-8"
         self._truncated = False
-        self._has_long = False  # whether the hunk has a line that is cut
         self._is_full = False
         self._hunks: list[Hunk] = []
         self._snippet: list[str] = []
         self._n_added = self._n_removed = 0
         self._first_changed = 0
-        # The hunk under construction: its lines, its start, the end of its last region, the next line's number.
+        # The hunk under construction: its lines, what its id is a digest of, its start, the end of its last region, the
+        # next line's number.
         self._is_open = False
-        self._lines: list[HunkLine] = []
-        self._digest = xxhash.xxh3_64()
+        self._kinds: list[Kind] = []
+        self._lines: list[bytes] = []
+        self._hashed: list[bytes] = []
         self._old_at = self._new_at = 0
         self._end_bytes = self._old_end = 0
         self._number = 0
@@ -149,46 +150,41 @@ class _DiffBuilder:
             end = line
         self._put(" ", below)
         self._is_open = False
-        lines, self._lines = self._lines, []
-        if self._has_long:
-            self._truncated, self._has_long = True, False
-            lines = list(_cut_lines(lines))
-        digest, self._digest = self._digest, xxhash.xxh3_64()
-        if not lines:
+        if not self._lines:
             return
-        kinds = [line.kind for line in lines]
+        kinds = self._kinds
         n_old, n_new = len(kinds) - kinds.count("+"), len(kinds) - kinds.count("-")
         self._hunks.append(
             Hunk(
-                id=f"{len(self._hunks) + 1}-{digest.hexdigest()}",
+                id=f"{len(self._hunks) + 1}-{xxhash.xxh3_64_hexdigest(b''.join(self._hashed))}",
                 old_start=self._old_at + bool(n_old),
                 old_lines=n_old,
                 new_start=self._new_at + bool(n_new),
                 new_lines=n_new,
-                lines=tuple(lines),
+                lines=tuple(self._rows()),
             )
         )
+        self._kinds, self._lines, self._hashed = [], [], []
 
     def _put(self, kind: Kind, lines: Sequence[bytes]) -> None:
-        is_numbered = self._with_snippet and kind != "-"
-        if not lines or (self._is_full and not is_numbered):
+        if not lines:
             return
-        joined = lines[0] if len(lines) == 1 else b"".join(lines)
-        text = decode_part(joined, self._fmt)
-        if is_numbered:
-            self._number_lines(text)
+        joined = b"".join(lines)
+        if self._with_snippet and kind != "-":
+            self._number_lines(decode_part(joined, self._fmt))
         if self._is_full:
             return
         n_bytes = len(joined) + len(lines)
         if n_bytes > self._left:
             self._is_full = self._truncated = True
-            joined = b"".join(self._fit(lines))
+            lines = self._fit(lines)
+            joined = b"".join(lines)
             if not joined:
                 return
-            text = decode_part(joined, self._fmt)
         self._left -= n_bytes
-        self._lines += self._rows(kind, joined, text)
-        self._digest.update(kind.encode() + joined)
+        self._kinds += (kind,) * len(lines)
+        self._lines += lines
+        self._hashed += (kind.encode(), joined)
 
     def _number_lines(self, text: str) -> None:
         """Append whole lines to the snippet, with their numbers."""
@@ -203,46 +199,59 @@ class _DiffBuilder:
         self._snippet += [number_line(n, line, self._max_line_chars) for n, line in enumerate(texts, self._number + 1)]
         self._number += len(texts)
 
-    def _rows(self, kind: Kind, lines: bytes, text: str) -> list[HunkLine]:
-        """Return the hunk lines of whole lines, which are given as bytes and decoded."""
+    def _rows(self) -> Sequence[HunkLine]:
+        """Return the lines of the hunk. They are decoded together, which is far cheaper, if each has its line end."""
+        texts = self._decode(b"".join(self._lines)).split("\n")
+        last = texts.pop()
+        if not last and len(texts) == len(self._lines):
+            rows = list(map(HunkLine, self._kinds, texts))
+        else:
+            texts = list(map(self._decode, self._lines))
+            rows = [
+                HunkLine(kind, line.removesuffix("\n"), no_newline=not line.endswith("\n"))
+                for kind, line in zip(self._kinds, texts, strict=True)
+            ]
+        if max([len(row.text) for row in rows]) <= MAX_LINE_CHARS:
+            return rows
+        self._truncated = True
+        return list(_cut_lines(rows))
+
+    def _decode(self, lines: bytes) -> str:
+        text = decode_part(lines, self._fmt)
         if self._fmt.encoding == "utf-8" and "\ufffd" in text and text.encode() != lines:
             self._exact = False
-            text = decode_for_display(lines)
-        texts = text.split("\n")
-        last = texts.pop()
-        self._has_long = self._has_long or (
-            len(text) > MAX_LINE_CHARS and max(map(len, [*texts, last])) > MAX_LINE_CHARS
-        )
-        rows = [HunkLine(kind, line) for line in texts]
-        if last:
-            rows.append(HunkLine(kind, last, no_newline=True))
-        return rows
+            return decode_for_display(lines)
+        return text
 
     def _put_pairs(self, region: ChangedRegion) -> None:
         """Put equal lines as context, and the changed lines between two of them as a block."""
-        old, new = b"".join(region.old), b"".join(region.new)
         equal = list(map(eq, region.old, region.new))
-        n_bytes = len(old) + len(new) + len(region.old) + len(region.new)
+        n_bytes = sum(map(len, region.old)) + sum(map(len, region.new)) + len(region.old) + len(region.new)
         n_bytes -= sum(map(len, compress(region.new, equal))) + sum(equal)
-        old_rows = self._rows("-", old, decode_part(old, self._fmt)) if n_bytes <= self._left else []
-        if self._with_snippet or not old_rows:
+        if self._with_snippet or n_bytes > self._left:
             for kind, lines in _runs(region.old, region.new):
                 self._put(kind, lines)
             return
         self._left -= n_bytes
-        self._digest.update(old + new)
-        removed: list[HunkLine] = []
-        added: list[HunkLine] = []
-        new_rows = self._rows("+", new, decode_part(new, self._fmt))
-        for old_row, new_row, is_equal in zip(old_rows, new_rows, equal, strict=True):
+        self._hashed += (*region.old, *region.new)
+        removed: list[bytes] = []
+        added: list[bytes] = []
+        for old, new, is_equal in zip(region.old, region.new, equal, strict=True):
             if is_equal:
-                self._lines += removed + added
-                self._lines.append(HunkLine(" ", old_row.text, old_row.no_newline))
+                self._put_block(removed, added)
+                self._kinds.append(" ")
+                self._lines.append(old)
                 removed, added = [], []
             else:
-                removed.append(old_row)
-                added.append(new_row)
-        self._lines += removed + added
+                removed.append(old)
+                added.append(new)
+        self._put_block(removed, added)
+
+    def _put_block(self, removed: Sequence[bytes], added: Sequence[bytes]) -> None:
+        sides: tuple[tuple[Kind, Sequence[bytes]], ...] = (("-", removed), ("+", added))
+        for kind, lines in sides:
+            self._kinds += (kind,) * len(lines)
+            self._lines += lines
 
     def _fit(self, lines: Sequence[bytes]) -> Sequence[bytes]:
         left = self._left

@@ -333,7 +333,7 @@ def find_cancelled(history: Sequence[Entry], chosen: Set[str]) -> set[str]:
     return {
         entry_id
         for entry in history
-        if entry.is_undo and entry.undone_by in by_id and not chosen.isdisjoint(entry.undoes)
+        if entry.undone_by in by_id and entry.is_undo and not chosen.isdisjoint(entry.undoes)
         if chosen.isdisjoint({entry.entry_id, entry.undone_by})
         if not any(map(is_undone, entry.undoes)) and _is_same(entry) == _is_same(by_id[entry.undone_by])
         for entry_id in (entry.entry_id, entry.undone_by)

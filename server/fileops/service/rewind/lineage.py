@@ -55,7 +55,9 @@ class Lineages:
         """Return where an entry's file is now."""
         for _ in range(MAX_RENAMES):
             departures = self._departures_at(entry.path)
-            place = self._place_of(entry) if departures else 0
+            if not departures:
+                break
+            place = self._place_of(entry)
             move = next((departure for at, departure in departures if at > place), None)
             created = None if move is None else self._store.other_half(move)
             if created is None:  # it is here still, or it was removed at once, like an editor's backup
@@ -79,8 +81,9 @@ class Lineages:
         return path if is_same_file else edit.path
 
     def _arrives(self, entry: Entry, taken_back: Collection[str] = ()) -> bool:
-        is_followed = entry.entry_id in taken_back or self._is_followed(entry)
-        return entry.kind == "create" and is_followed and self._is_half(entry)
+        if entry.kind != "create":
+            return False
+        return (entry.entry_id in taken_back or self._is_followed(entry)) and self._is_half(entry)
 
     def has_left(self, entry: Entry) -> bool:
         """Return whether the entry only gave its file another name."""

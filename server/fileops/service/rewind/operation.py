@@ -12,7 +12,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from itertools import groupby, product
+from itertools import product
 from typing import cast
 
 import msgspec
@@ -32,7 +32,7 @@ from fileops.core.presentation.phrases import format_count, lines_named
 from fileops.core.presentation.rewinds import rewind_question_texts, rewind_text
 from fileops.model.approval import Always, ApprovalRequest, Decision, Modify, Once, SomeChanges
 from fileops.model.changes import Permissions, is_executable
-from fileops.model.edits import Change, HunkLine, Splice
+from fileops.model.edits import Change, Splice
 from fileops.model.errors import (
     DocumentUnknown,
     FileOpsError,
@@ -161,6 +161,7 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
         paths = tuple(self.fs.resolve(path) for path in request.paths)
         groups: dict[str, list[Entry]] = {}
         unsure: list[RewindConflict] = []
+        possible: list[Entry] = []
         request = replace(request, paths=paths)
         places = UnkeptPlaces(self.store, self.fs, committed=self.committed)
         undecided: UndecidedEntries | None = None
@@ -174,7 +175,8 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
                 groups[path] = entries
         else:
             chosen = entries_of(self.store, request, self.may_rewind)
-            perhaps = find_unsure(self.store, request, self.may_rewind, chosen)
+            possible += unsure_entries(self.store, request.target)
+            perhaps = find_unsure(self.store, request, self.may_rewind, chosen) if possible else []
             if request.is_undecided_only:
                 undecided = places.find_undecided([*chosen, *perhaps], lineages)
                 taken = self._without_half_renames(chosen, undecided.entry_ids)
@@ -205,7 +207,7 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
         if request.target.kind != "change_ids":
             self._plan_renames(look, groups, plans)
             entries = {entry.entry_id: (path, entry) for path, chosen in groups.items() for entry in chosen}
-            for entry in unsure_entries(self.store, request.target):
+            for entry in possible:
                 entries.setdefault(entry.entry_id, (entry.path, entry))
             for path, file in plans.items():
                 newest = None if file.change.plan.snapshot.exists else self.store.newest(path)
@@ -718,11 +720,8 @@ def _count_places(change: Restoration) -> int:
         return 1
     if shown.truncated:
         return max(len(change.plan.splices), 1)
-    return max(sum(is_changed for hunk in shown.hunks for is_changed, _ in groupby(hunk.lines, _is_changed)), 1)
-
-
-def _is_changed(line: HunkLine) -> bool:
-    return line.kind != " "
+    kinds = ("".join([line.kind for line in hunk.lines]) for hunk in shown.hunks)
+    return max(sum(len(of_hunk.split()) for of_hunk in kinds), 1)  # the kind of unchanged lines is a blank
 
 
 def _result(

@@ -66,7 +66,7 @@ def find_unsure(
     store: RecordedChanges, request: RewindRequest, may_rewind: MayRewind, chosen: Collection[Entry]
 ) -> list[Entry]:
     """Return entries that may also be the target's, but are left because that is not certain, newest first."""
-    if request.includes_unsure or next(unsure_entries(store, request.target), None) is None:
+    if request.includes_unsure:
         return []
     try:
         found = entries_of(store, replace(request, includes_unsure=True), may_rewind)
