@@ -205,3 +205,13 @@ def test_first_changed_line_of_a_deletion_at_the_end_is_the_last_line() -> None:
     assert _change(b"a\nb\nc\n", [Splice(4, 6, b"")]).first_changed_line == 2
     assert _change(b"a\n", [Splice(0, 2, b"")]).first_changed_line == 1
     assert _change(b"a\nb\n", [Splice(0, 2, b"")]).first_changed_line == 1
+
+
+def test_hunk_of_one_changed_line_says_where_it_is_after_earlier_lines_were_added() -> None:
+    data = b"".join(b"%d\n" % n for n in range(40))
+    splices = [Splice(0, 0, b"new\nnewer\n"), Splice(len(data) - 2, len(data) - 1, b"x")]
+
+    first, last = _change(data, splices).hunks
+
+    assert (first.old_start, first.new_start) == (1, 1)
+    assert (last.old_start, last.new_start) == (37, 39)
