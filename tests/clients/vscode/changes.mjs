@@ -1,7 +1,7 @@
 // Played by keys.mjs: what agents wrote is kept or undone beside git's own source control, by keyboard and by VS Code's own
 // buttons, in the real workbench: bars, peek, diffs, and in "new" a commit, a branch, a daemon that hangs and one that is killed.
 import assert from 'node:assert/strict';
-import { isRunning, statusOf } from './daemon.mjs';
+import { hasEditor, statusOf } from './daemon.mjs';
 import { agentOutside } from './outside.mjs';
 import { git, shop, TAX, USERS } from './open.mjs';
 import { say, until } from './workbench.mjs';
@@ -286,7 +286,7 @@ async function keepAndUndoOfADaemonThatIsKilled() {
 export async function changes() {
   await setWorkspace(QUIET);
   await status(/fileops/).waitFor();
-  await until(async () => await isRunning(socket) && statusOf(socket).connections?.some(({ role }) => role === 'editor'), 'the window is attached');
+  await until(() => hasEditor(socket), 'the window is attached');
   claude = await agentOutside(socket, workspace, 'Claude Code');
   painter = await agentOutside(socket, workspace, 'painter');
   await listBesideGit();

@@ -19,6 +19,11 @@ export function isRunning(socket) {
   });
 }
 
+/** Whether an editor has told the daemon its folders and settings: of some, a daemon has those of the first that does. */
+export async function hasEditor(socket) {
+  return await isRunning(socket) && !!statusOf(socket).connections?.some(({ role, roots }) => role === 'editor' && roots.length > 0);
+}
+
 /** Ends it where one runs. Returns whether none runs; an extension host that still lives may have started it again. */
 export async function stopDaemon(socket) {
   if (await isRunning(socket)) server(socket, 'status', '--stop', '--now');

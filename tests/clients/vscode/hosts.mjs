@@ -7,7 +7,7 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
-import { isRunning } from './daemon.mjs';
+import { hasEditor } from './daemon.mjs';
 import { personAt } from './person.mjs';
 import { openWorkbench, PATIENCE_MS, play, say, until } from './workbench.mjs';
 
@@ -142,7 +142,7 @@ async function askedBeforeItsEdit() {
 async function story() {
   await setWorkspace({ ...QUIET, 'workbench.colorTheme': 'Default Dark Modern' });
   await status(/fileops/).waitFor();
-  await until(() => isRunning(socket), 'the editor has started the shared daemon');
+  await until(() => hasEditor(socket), 'the editor has started the shared daemon');
   for (const [n, agent] of agents.entries()) await besideUnsavedText(agent, names[n]);
   await askedBeforeItsEdit();
 }

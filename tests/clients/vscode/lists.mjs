@@ -6,7 +6,7 @@ import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
-import { isRunning } from './daemon.mjs';
+import { hasEditor } from './daemon.mjs';
 import { personAt } from './person.mjs';
 import { severalFolders } from './roots.mjs';
 import { PATIENCE_MS, openWorkbench, play, until } from './workbench.mjs';
@@ -31,7 +31,7 @@ const { status, row } = person;
 
 async function story() {
   await status(/fileops/).waitFor();
-  await until(() => isRunning(socket), 'the editor has started the shared daemon');
+  await until(() => hasEditor(socket), 'the editor has started the shared daemon');
   await page.keyboard.press('Control+Shift+G');
   console.log(`READY ${JSON.stringify({ workspace, socket })}`);
   const menu = page.locator('.quick-input-widget');

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
-import { isRunning, statusOf } from './daemon.mjs';
+import { hasEditor, statusOf } from './daemon.mjs';
 import { personAt } from './person.mjs';
 import { acceptElsewhere, agentOutside } from './outside.mjs';
 import { PATIENCE_MS, openWorkbench, play, say, until } from './workbench.mjs';
@@ -86,7 +86,7 @@ async function isShownAgain(call, bytes) {
 
 async function story() {
   await status(/fileops/).waitFor();
-  await until(async () => await isRunning(socket) && statusOf(socket).connections?.some(({ role }) => role === 'editor'), 'the window is attached');
+  await until(() => hasEditor(socket), 'the window is attached');
   agent = await agentOutside(socket, workspace, 'painter');
   await agent.call('Read', 'one.txt');
   const step = n => ({ old_string: `line ${n}\n`, new_string: `agent ${n}\n` });
