@@ -871,6 +871,25 @@ async def test_turn_that_began_before_the_client_of_its_host_attached_has_the_ed
     assert [guard["label"] for guard in daemon.state.describe_guarded()] == ["opencode"]
 
 
+@pytest.mark.parametrize(
+    ("sessions", "is_in_its_folder", "is_taken"),
+    [(["ses_1"], True, True), (["ses_1", "ses_2"], True, False), (["ses_1"], False, False)],
+    ids=["one", "two sessions", "another folder"],
+)
+async def test_client_without_an_id_takes_the_session_of_hooks_only_if_it_can_be_no_other(
+    daemon: SharedDaemon, project: Path, person: LspClient, sessions: list[str], is_in_its_folder: bool, is_taken: bool
+) -> None:
+    """One process of opencode may serve several sessions, and several folders."""
+    path, folder = project / "a.txt", project if is_in_its_folder else project.parent
+    for session in sessions:
+        await HookedHost(daemon.state, folder, host="opencode", session=session).hook("UserPromptSubmit", prompt="Edit")
+    agent = await daemon.host(project, "opencode")
+    await agent.tool("Read", file_path=str(path))
+    await agent.tool("Edit", file_path=str(path), old_string="line 3\n", new_string="mine 3\n")
+    entry = await author(person, path)
+    assert (entry["by"]["session_id"] == "opencode:ses_1") is is_taken
+
+
 async def test_session_of_hooks_is_listed_and_ends_with_the_session(
     host: HookedHost, daemon: SharedDaemon, project: Path, person: LspClient
 ) -> None:

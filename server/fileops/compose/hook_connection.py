@@ -129,6 +129,10 @@ class HookConnection(ClientConnection):
     def agent_host(self) -> int:
         return self.pid
 
+    @property
+    def cwd(self) -> str:
+        return self._attachment.cwd
+
     def hear(self, now: float) -> None:
         self.heard_at = now
 
@@ -146,7 +150,7 @@ class HookConnection(ClientConnection):
             "session_id": self.session_id,
             "host": self.host,
             "pid": self.pid,
-            "cwd": self._attachment.cwd,
+            "cwd": self.cwd,
             "mode": "companion",
             "guarded_since": self.guarded_since,
             "has_tools": self.tool_prefix is not None,

@@ -79,18 +79,20 @@ class McpConnection(ClientConnection):
         return names.session_of({"threadId": own_id} if host in NAMES_THREADS else {})
 
     def _session_of_hooks(self, hub: "Hub", host: str) -> str | None:
-        """Return the session that the hooks of this server's host began before it was asked for one; None without any.
+        """Return the session that hooks of this server's host began in its folder before it was asked for one.
 
-        So the turn of the first prompt has the edits, where the host gives its server no id.
+        So the turn of the first prompt has the edits, where the host gives its server no id. None if there is none, or
+        more than one: a host's process may serve several.
         """
         from fileops.compose.hook_connection import HookConnection
 
+        own = (host, self.agent_host, self._attachment.cwd)
         found = [
             hooked.session_id
             for hooked in hub.connections.values()
-            if isinstance(hooked, HookConnection) and (hooked.host, hooked.pid) == (host, self.agent_host)
+            if isinstance(hooked, HookConnection) and (hooked.host, hooked.pid, hooked.cwd) == own
         ]
-        return found[0] if found else None
+        return found[0] if len(found) == 1 else None
 
     def serve(self, for_reading: int, for_writing: int, *, notice: str | None = None) -> "StreamSession":
         """Return what serves the client.

@@ -103,7 +103,7 @@ def is_by_agent(by: By) -> bool:
 
 def session_of(by: By) -> SessionName | None:
     """Return the session whose own entry it is; None for people, `outside` and unsure authors."""
-    return by.session_id if isinstance(by, (BySession, ByCommand)) else None
+    return by.session_id if isinstance(by, (BySession, ByCommand)) else None  # a union would be made anew at each call
 
 
 class FileVersion(Struct, frozen=True, gc=False):
