@@ -5,10 +5,11 @@ from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from typing import NamedTuple
 
+from fileops.core.text import CUT_END
+
 MAX_COMPARED = 500_000  # pairs of words; with more, all between the equal ends counts as changed
 LEAST_EQUAL = 0.3  # of the characters; lines with less in common are two different lines
 AROUND = 40  # characters of equal text shown beside a changed word of a long line
-_CUT = re.compile(r"\.\.\. \(more \d+ characters in this line are truncated\)$")
 _WORD = re.compile(r"\w+|\s+|[^\w\s]")
 
 
@@ -24,7 +25,7 @@ def divide_by_words(old: str, new: str) -> tuple[list[LinePart], list[LinePart]]
 
     If both are cut (core/text.py), they end at different places of the same text if they differ before.
     """
-    old_cut, new_cut = _CUT.search(old), _CUT.search(new)
+    old_cut, new_cut = CUT_END.search(old), CUT_END.search(new)
     if old_cut is not None and new_cut is not None:
         removed, added = divide_by_words(old[: old_cut.start()], new[: new_cut.start()])
         differ_before = any(run.is_changed for run in (*removed[:-1], *added[:-1]))
