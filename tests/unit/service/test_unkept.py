@@ -242,7 +242,7 @@ async def test_places_follow_a_file_that_is_renamed_by_hand(recording: Recording
     assert (await _listed(recording)).n_files == 0
 
 
-@pytest.mark.parametrize("n_renames", [2, 3, 4, 5])
+@pytest.mark.parametrize("n_renames", [2, 3, 4, 5, 25])
 async def test_places_follow_a_file_that_is_renamed_to_and_fro(recording: Recording, n_renames: int) -> None:
     """R-KEEP-5, R-LOG-3. Several entries name each other then, and each rename has two of them."""
     names, new = [A, "/w/renamed"], OLD.replace(b"four", b"4")

@@ -11,7 +11,7 @@ from fileops.model.history import AppliedEdit
 from fileops.model.record import Entry, LogQuery
 from fileops.ports import RecordedChanges
 
-MAX_RENAMES = 20  # followed per file
+MAX_RENAMES = 1000  # followed per file; more only in a circle, which a damaged record could have
 
 
 class Lineages:
