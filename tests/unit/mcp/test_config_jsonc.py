@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fileops.mcp.config import jsonc
-from fileops.mcp.config.changes import apply, changes_to
+from fileops.mcp.config.changes import Change, Remove, RemoveItems, apply, changes_to
 
 WANTED = {"a": {"b": [1]}, "list": ["x", "y"]}
 
@@ -51,6 +51,33 @@ def test_merge_keeps_comments_and_layout(before: str, after: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("before", "removal", "after"),
+    [
+        ('{\n  "k": 1,\n  "a": 2\n}\n', Remove(("a",)), '{\n  "k": 1\n}\n'),
+        ('{"k": 1, "a": 2}', Remove(("a",)), '{"k": 1}'),
+        ('{\n  "k": 1,\n  "a": 2,\n}', Remove(("a",)), '{\n  "k": 1,\n}'),
+        ('{\n  "a": 2,\n  "k": 1\n}', Remove(("a",)), '{\n  "k": 1\n}'),
+        ('{"list": ["x", "y", "z"]}', RemoveItems(("list",), ["y", "z"]), '{"list": ["x"]}'),
+        ('{"list": ["x", "y"]}', RemoveItems(("list",), ["x", "y"]), '{"list": []}'),
+        (
+            '{\n  "a": 2 /* why */,\n  "k": 1\n}',
+            Remove(("a",)),
+            '{\n   /* why */\n  "k": 1\n}',
+        ),
+        (
+            '{\n  "k": 1, // one\n  "a": 2 // two\n}',
+            Remove(("a",)),
+            '{\n  "k": 1 // one\n   // two\n}',
+        ),
+    ],
+)
+def test_removal_keeps_comments_and_leaves_the_commas_between_the_others(
+    before: str, removal: Change, after: str
+) -> None:
+    assert jsonc.apply(before, [removal]) == after
+
+
+@pytest.mark.parametrize(
     "text",
     ["{", "{]", '{"a" 1}', '{"a": }', '{"a": 1 "b": 2}', '{"a": 1,, }', "{,}", '{"a": 1} x', '{"a": 1, "a": 2}',
      '{"a": \'x\'}', '{"a": "x\n"}', "{a: 1}", '{"a": 01}', '{"a": NaN}', "/* open", "[" * 200],
@@ -76,3 +103,11 @@ def test_merge_of_any_objects_contains_both(present: dict[str, Any], wanted: dic
     merged = jsonc.apply(text, changes)
     assert json.loads(merged) == apply(present, changes)
     assert list(changes_to(json.loads(merged), wanted)) == []
+
+
+@given(st.dictionaries(st.sampled_from("abcd"), values, min_size=1), st.data(), st.sampled_from([None, 2, "\t"]))
+def test_json_without_some_of_its_members_is_json(present: dict[str, Any], data: st.DataObject, indent: Any) -> None:
+    """Its reader need not accept a comma before the end, as ours does."""
+    gone = data.draw(st.lists(st.sampled_from(sorted(present)), unique=True))
+    changes: list[Change] = [Remove((key,)) for key in gone]
+    assert json.loads(jsonc.apply(json.dumps(present, indent=indent), changes)) == apply(present, changes)
