@@ -535,6 +535,28 @@ export function changesSuite(): void {
       await until(() => !insides.turns.isPreviewInFront, 'the page is closed');
     });
 
+    for (const [name, encode] of [
+      ['UTF-8', (text: string) => Buffer.from(text)], ['UTF-8 with CRLF', (text: string) => Buffer.from(text.replaceAll('\n', '\r\n'))],
+      ['UTF-8 with a byte order mark', (text: string) => Buffer.from(`\ufeff${text}`)],
+      ['UTF-16', (text: string) => Buffer.from(`\ufeff${text.replaceAll('\n', '\r\n')}`, 'utf16le')],
+    ] as const) {
+      it(`of a file in ${name} is shown in the whole file before it is undone`, async () => {
+        const path = file(encode(LINES), 'encoded.py');
+        await session.read({ file_path: path });
+        const { turn_id } = await insides.daemon.request('fileops/beginTurn', { session_id: `writer-${nSessions}`, turn_id: name, title: name });
+        await session.multiEdit({ file_path: path, edits: [{ old_string: 'line 1\n', new_string: 'LINE 1\n' }, { old_string: 'line 18\n', new_string: 'LINE 18\n' }] });
+        await until(() => insides.list.changesOf(path, '').length === 2, 'both are listed');
+        const { turns } = await insides.daemon.request('fileops/turns', {});
+        await insides.turns.preview(turns.find(one => one.turn_id === turn_id)!);
+        const texts = () => vscode.workspace.textDocuments.filter(({ uri }) => uri.scheme === 'fileops-view' && uri.path.endsWith('encoded.py')).map(document => document.getText().replaceAll('\r\n', '\n'));
+        await until(() => texts().length === 2, 'both sides are shown');
+        assert.deepEqual(texts().sort(), [LINES.replace('line 1\n', 'LINE 1\n').replace('line 18\n', 'LINE 18\n'), LINES].sort());
+        await run('undoAll'); // the button in the title of the page
+        await until(() => fs.readFileSync(path).equals(encode(LINES)), 'it is as it was');
+        await until(() => !insides.turns.isPreviewInFront, 'the page is closed');
+      });
+    }
+
     it('is restored to before a turn but for what is kept', async () => {
       const path = file(LINES);
       await open(path);

@@ -78,6 +78,8 @@ export function hunksSuite(): void {
       const { before, after } = fragments(hunks);
       assert.ok(before.includes('nine') && !after.includes('nine') && !before.includes('TWO'));
       assert.equal(linesOf(after)[2], 'TWO\n');
+      const [first] = parseUnified('@@ -1,1 +1,1 @@\n-\ufeffold\n+\ufeffnew\n');
+      assert.deepEqual(fragments([first!]), { before: '⋯ line 1 ⋯\nold\n', after: '⋯ line 1 ⋯\nnew\n' });
     });
     it('gives the text before some changes', () => {
       const mark = (start: number, end: number, removed_text: string) => ({ start, end, change: { removed_text } });

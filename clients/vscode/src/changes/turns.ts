@@ -146,9 +146,9 @@ export class Turns implements vscode.Disposable {
 }
 
 /** Both sides as whole files, so that lines have their numbers; of a notebook the cells that differ; the hunks alone if the file's text does not fit them. */
-async function sidesOf(filePath: string, { exact, truncated, hunks, cells }: UiExtra): Promise<{ before: string; after: string }> {
+async function sidesOf(filePath: string, { truncated, hunks, cells }: UiExtra): Promise<{ before: string; after: string }> {
   if (cells) return fragmentsOfCells(cells);
-  const document = exact && !truncated ? await vscode.workspace.openTextDocument(vscode.Uri.file(filePath)).then(found => found, () => undefined) : undefined;
+  const document = truncated ? undefined : await vscode.workspace.openTextDocument(vscode.Uri.file(filePath)).then(found => found, () => undefined);
   const before = normalised(document?.getText() ?? '');
   const after = applied(before, hunks);
   return after === undefined ? fragments(hunks) : { before, after };

@@ -66,7 +66,7 @@ export function keptIn(text: string, original: string, proposed: string, changes
 /** Both sides of the hunks alone, if the rest of the file is not available. */
 export function fragments(hunks: readonly Pick<Hunk, 'new_start' | 'lines'>[]): { before: string; after: string } {
   const side = (other: HunkLine['kind']): string => hunks.map(({ new_start, lines }) =>
-    `⋯ line ${Math.max(new_start, 1)} ⋯\n${lines.filter(({ kind }) => kind !== other).map(({ text }) => `${text}\n`).join('')}`).join('');
+    `⋯ line ${Math.max(new_start, 1)} ⋯\n${lines.filter(({ kind }) => kind !== other).map(({ text }) => `${withoutBom(text)}\n`).join('')}`).join('');
   return { before: side('+'), after: side('-') };
 }
 
@@ -92,7 +92,7 @@ export function applied(text: string, hunks: readonly Pick<Hunk, 'old_start' | '
   for (const { old_start, old_lines, lines: ofHunk } of hunks) {
     const first = old_lines === 0 ? old_start : old_start - 1;
     const side = (other: HunkLine['kind']): string[] => ofHunk.filter(({ kind }) => kind !== other)
-      .map(({ text: line, no_newline }) => normalised(line) + (no_newline ? '' : '\n'));
+      .map(({ text: line, no_newline }) => normalised(no_newline ? line : `${line}\n`));
     const old = side('+');
     if (first < at || old.join('') !== lines.slice(first, first + old.length).join('')) return undefined;
     out.push(...lines.slice(at, first), ...side('-'));
