@@ -261,7 +261,8 @@ async def test_changed_words_are_marked_and_long_lines_shortened_to_them(shared:
         assert "\x1b[31;7mthis\x1b[0m" in text
         assert "\x1b[32;7mthree\x1b[0m" in text
         plain = await shown(shared, folder, *command, NO_COLOR="1")
-        assert f"-…{('x, ' * 100)[-40:]}two{(', z' * 100)[:40]}…\n" in plain
+        line = f"-…{('x, ' * 100)[-40:]}two{(', z' * 100)[:40]}…"
+        assert f"{line[:80]}\n {line[80:]}\n" in plain
     piped = (await asyncio.to_thread(shared.run, "diff", cwd=folder)).stdout.decode()
     assert f"+{'x, ' * 100}three{', z' * 100}\n" in piped
 

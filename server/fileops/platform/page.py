@@ -19,11 +19,12 @@ from fileops.platform.programs import find_program
 
 _CODES = {
     "plain": "", "id": "33", "name": "1", "added": "32", "removed": "31", "hunk": "36", "faint": "2", "warning": "33",
-    "code": "", "added-word": "32;7", "removed-word": "31;7", "column": "",
+    "code": "", "command": "", "added-word": "32;7", "removed-word": "31;7", "column": "", "hang": "",
 }  # fmt: skip
-_CODE = {"code", "added", "removed", "hunk"}  # a line that begins in one of these styles is not broken at words
 Line = list[tuple[str, str]]  # texts with their styles: keys of _CODES
 COLUMN = ("  ", "column")  # between two columns: in neighbouring lines they are aligned at a terminal
+HANG = ("", "hang")  # what follows is code: a terminal's row ends anywhere in it, and the next one begins below it
+MIN_CODE = 20  # columns that code has beside what precedes it; else it is continued below that
 CONTINUED = 4  # columns by which the continuation of a line is indented more than its beginning
 FOLD_AT = 20  # files of a turn, an undo or a keep
 
@@ -69,7 +70,7 @@ def print_text(text: str, *, may_page: bool = True) -> None:
 
 def say(text: str) -> None:
     """Print sentences to stderr, fitted to the terminal if that is one. An indented line, a command, is not broken."""
-    lines: list[Line] = [[(line, "code" if line.startswith(" ") else "plain")] for line in text.split("\n")]
+    lines: list[Line] = [[(line, "command" if line.startswith(" ") else "plain")] for line in text.split("\n")]
     if sys.stderr.isatty():
         lines = fit_lines(lines, shutil.get_terminal_size().columns)[0]
     sys.stderr.write("".join(f"{_text(line, is_coloured=False)}\n" for line in lines))
@@ -154,9 +155,11 @@ def _align_block(block: Sequence[Sequence[Line]], width: int) -> Iterator[Line]:
 
 def _break(line: Line, width: int) -> Iterator[Line]:
     """Break a line at blanks, and a path that fits no line behind a slash. What continues it is indented."""
-    is_code = bool(line) and (line[0][1] in _CODE or line[-1][1] == "code")
-    if is_code or _cells_of(line) <= width:
+    if _cells_of(line) <= width or line[0][1] == "command":
         yield line
+        return
+    if HANG in line:
+        yield from _break_code(line, width)
         return
     first = line[0][0]
     indent = len(first) - len(first.lstrip(" ")) + CONTINUED
@@ -175,6 +178,25 @@ def _break(line: Line, width: int) -> Iterator[Line]:
             at += size
     if "".join(part for part, _ in row).strip():
         yield _without_end(row)
+
+
+def _break_code(line: Line, width: int) -> Iterator[Line]:
+    """Break a line where its rows are full. A blank in code has a meaning, so all of them stay."""
+    indent = _cells_of(line[: line.index(HANG)])
+    if width - indent < MIN_CODE:
+        indent = CONTINUED
+    row: Line = []
+    at = 0
+    for text, style in line:
+        start = 0
+        for n, char in enumerate(text):
+            size = cells(char)
+            if at + size > width:
+                yield [*row, (text[start:n], style)]
+                row, at, start = [(" " * indent, "plain")], indent, n
+            at += size
+        row.append((text[start:], style))
+    yield row
 
 
 def _parts(text: str, width: int) -> Iterator[str]:

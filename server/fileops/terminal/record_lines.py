@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from fileops.core.presentation.phrases import format_count, lines_named
-from fileops.platform.page import COLUMN, Line, cells, plain
+from fileops.platform.page import COLUMN, HANG, Line, cells, plain
 from fileops.terminal.lines import cell_heading, visible
 from fileops.terminal.log_groups import Group, GroupedFile, group_files
 from fileops.terminal.renames import to_shown_files
@@ -297,7 +297,7 @@ def _with_words(body: Sequence[str], width: int) -> Iterator[Line]:
         n_old = _n_with_sign(body, at, "-")
         n_new = _n_with_sign(body, at + n_old, "+")
         if n_old + n_new == 0:
-            yield [(body[at], "code")]
+            yield [(body[at][:1], "code"), HANG, (body[at][1:], "code")]
             at += 1
             continue
         old, new = body[at : at + n_old], body[at + n_old : at + n_old + n_new]
@@ -318,7 +318,7 @@ def _diff_line(line: str, runs: Sequence[LinePart], width: int) -> Line:
     if cells(line) > 2 * width:
         runs = shorten(runs)
     words = [(run.text, f"{style}-word" if run.is_changed else style) for run in runs]
-    return [(line[:1], style), *(words or [(line[1:], style)])]
+    return [(line[:1], style), HANG, *(words or [(line[1:], style)])]
 
 
 def reverse_diff(diff: str) -> str:
@@ -428,7 +428,9 @@ def blame_lines(lines: Sequence[BlamedLines], texts: Sequence[str]) -> Iterator[
             yield [
                 (f"{entry_id:<{SHOWN_ID_CHARS}}", "id"),
                 (f"  {moment:<8}  {label:<{width}}  ", "faint"),
-                (f"{number:>4}) {visible(texts[number - 1])}", "code"),
+                (f"{number:>4}) ", "code"),
+                HANG,
+                (visible(texts[number - 1]), "code"),
             ]
 
 
