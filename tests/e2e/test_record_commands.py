@@ -568,7 +568,7 @@ async def test_file_without_text_is_listed_without_lines_and_has_no_authors_of_l
             command_id = await agent.begin_command("make")
             (folder / "picture").write_bytes(b"\0\1")
             await agent.end_command(command_id)
-        assert "picture  (whole file)" in (await run(shared, folder, "changes")).stdout.decode()
+        assert "picture  (binary)" in (await run(shared, folder, "changes")).stdout.decode()
         heading, line = lines_of(await run(shared, folder, "log"))
         assert heading.endswith("  Codex  (1 file)") and line == "  A picture  (binary)", heading
         assert "picture: 1 change not shown, because" in (await run(shared, folder, "diff")).stdout.decode()

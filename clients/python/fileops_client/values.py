@@ -1415,6 +1415,8 @@ class UnkeptChange(Value):
     """1-based last line, included. Less than `start_line` if lines were only removed, before it."""
     kind: Literal["added", "changed", "file", "removed"]
     """`file`: the whole file, whose text is not in the record. It has no lines."""
+    whole_file: str | None = None
+    """For `file`: why it has no lines, in words for people, such as `binary` or `executable bit`."""
     added: int
     """How many lines are there now."""
     removed: int

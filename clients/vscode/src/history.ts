@@ -12,7 +12,7 @@ import { AS_TEXT, clock } from './ui/labels';
 
 const SHOWN_ENTRIES = 200; // a person reads no longer list
 const NAMED_FILES = 8; // of a set; one line has no room for more
-const VERBS: Record<RecordEntry['kind'], string> = { create: 'new', delete: 'deleted', mode: 'the executable bit', modify: '' };
+const VERBS: Record<RecordEntry['kind'], string> = { create: 'new', delete: 'deleted', mode: 'executable bit', modify: '' };
 
 interface Item extends vscode.QuickPickItem {
   entry: RecordEntry;
@@ -51,7 +51,7 @@ export class History {
     const what = moved_from ? `renamed from ${path.basename(moved_from)}` : VERBS[kind];
     const note = undone_by !== null ? 'undone' : rewind_id !== null || undoes.length > 0 ? 'an undo' : '';
     const isRenamedOnly = edited !== undefined && added + removed === 0;
-    const size = content !== 'kept' ? content.replaceAll('_', ' ') : isRenamedOnly ? '' : `+${added} −${removed}`;
+    const size = content !== 'kept' ? wordsOf(content) : isRenamedOnly ? '' : `+${added} −${removed}`;
     const facts = [size, what, this.agents.authorOf(entry.by), clock(time), note];
     return {
       label: path.basename(filePath), description: facts.filter(fact => fact !== '').join(' · '),
@@ -69,12 +69,12 @@ export class History {
   }
 
   async show(entry: RecordEntry): Promise<void> {
-    const { entry_id, path: filePath, moved_from, time } = entry;
+    const { entry_id, path: filePath, moved_from, time, content } = entry;
     const name = `${path.basename(filePath)}${moved_from ? `, renamed from ${path.basename(moved_from)}` : ''}`;
     const result = await this.daemon.request('fileops/entry', { entry_id });
     const { diff, cells, other_change } = result;
     if (other_change) return void vscode.window.showInformationMessage(`Fileops: the cells are the same: ${other_change}.`);
-    if (diff === '') return void vscode.window.showInformationMessage('Fileops: the text of this change is not recorded.');
+    if (diff === '') return void vscode.window.showInformationMessage(`Fileops: the text of this change is not recorded${content === 'kept' ? '' : ` (${wordsOf(content)})`}.`);
     const pane = this.panes.create({
       scheme: VIEW_SCHEME, ...(cells ? { filePath: `${filePath}${AS_TEXT}`, ...fragmentsOfCells(cells) } : { filePath, ...sidesOf(result) }),
       title: `${name}: ${this.agents.authorOf(entry.by)}, ${clock(time)}`,
@@ -101,6 +101,8 @@ function sidesOf({ entry: { kind, moved_from }, diff, before_text, after_text }:
   const after = kind === 'delete' ? '' : after_text;
   return before === null || after === null ? fragments(parseUnified(diff)) : { before, after };
 }
+
+const wordsOf = (content: RecordEntry['content']): string => content.replaceAll('_', ' ');
 
 function named(entries: readonly RecordEntry[]): string {
   const names = entries.slice(0, NAMED_FILES).map(entry => path.basename(entry.path));

@@ -483,7 +483,7 @@ export function changesSuite(): void {
       const patch = `diff --git a/${path} b/${path}\nold mode 100644\nnew mode 100755\n`;
       assert.equal((await api.request('fileops/applyPatch', { patch, session_id: session.id! })).status, 'success');
       const row = await until(() => rowOf(path), 'it is listed');
-      assert.match(String(row.decorations?.tooltip), /^1 change of .+: without a text$/);
+      assert.match(String(row.decorations?.tooltip), /^1 change of .+: executable bit$/);
     });
 
     it('is the same in a file with CRLF and a byte order mark, byte for byte', async () => {

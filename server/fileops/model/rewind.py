@@ -176,6 +176,8 @@ class UnkeptChange(Struct, frozen=True, kw_only=True, gc=False):
     """1-based last line, included. Less than `start_line` if lines were only removed, before it."""
     kind: PlaceKind
     """`file`: the whole file, whose text is not in the record. It has no lines."""
+    whole_file: str | UnsetType = UNSET
+    """For `file`: why it has no lines, in words for people, such as `binary` or `executable bit`."""
     added: int
     """How many lines are there now."""
     removed: int

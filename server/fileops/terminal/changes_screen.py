@@ -347,10 +347,10 @@ class ChangesScreen(ModalScreen[None]):
                 name = names[id(row)]
                 drawn = Text(f" {'>' if is_chosen else ' '} {name}", style="reverse" if is_chosen else "")
                 drawn.append(" " * max(0, width - cells(name)))
-                if row.has_lines and not row.is_rename_only:
+                if row.without_lines is None and not row.is_rename_only:
                     drawn.append(f"  +{row.added}", style="green").append(f" -{row.removed}", style="red")
                 elif row.moved_from is None:
-                    drawn.append("  (whole file)", style="dim")
+                    drawn.append(f"  ({row.without_lines})", style="dim")
                 notes = [row.cells] if row.cells else []
                 notes += row.other_authors(turn.session.label)
                 drawn.append("".join(f"  ({visible(note)})" for note in notes))

@@ -236,7 +236,8 @@ def change_lines(waiting: Sequence[Review], unkept: Unkept, folder: str, most: i
 def _unkept_line(row: UnkeptRow, label: str, folder: str) -> Line:
     """Args: label: of the agent whose turn it is."""
     old = "" if row.moved_from is None else f"{shorten_path(row.moved_from, folder)} to "
-    size = _size_columns(row.added, row.removed) if row.has_lines else [COLUMN, ("(whole file)", "faint")]
+    is_counted = row.without_lines is None
+    size = _size_columns(row.added, row.removed) if is_counted else [COLUMN, (f"({row.without_lines})", "faint")]
     if row.is_rename_only:
         size = []
     notes = [row.cells] if row.cells else []

@@ -14,8 +14,9 @@ _LETTERS = {"create": "A", "modify": "M", "delete": "D"}
 class UnkeptRow(NamedTuple):
     """The changes of one turn in one file. A renamed file is one row, under its new name.
 
-    added, removed: of a renamed file, how it differs from its text under the old name. has_lines: whether lines were
-    counted. changes: from top to bottom, without the removal of a rename's old name.
+    added, removed: of a renamed file, how it differs from its text under the old name. without_lines: in
+    words, why no lines were counted; None if they were. changes: from top to bottom, without the removal of a rename's
+    old name.
     """
 
     path: str
@@ -23,7 +24,7 @@ class UnkeptRow(NamedTuple):
     letter: str
     added: int
     removed: int
-    has_lines: bool
+    without_lines: str | None
     changes: tuple[UnkeptChange, ...]
     change_ids: tuple[str, ...]
 
@@ -63,10 +64,16 @@ def list_unkept_rows(turn: UnkeptTurn, files: Mapping[str, UnkeptFile]) -> Itera
             letter=_LETTERS[file.operation] if old is None else "R",
             added=0 if lines is None else lines.added,
             removed=0 if lines is None else lines.removed,
-            has_lines=any(change.kind != "file" for change in changes),
+            without_lines=_without_lines(changes),
             changes=changes,
             change_ids=(*shown.change_ids, *(change.change_id for change in (old.changes if old is not None else ()))),
         )
+
+
+def _without_lines(changes: Sequence[UnkeptChange]) -> str | None:
+    if any(change.kind != "file" for change in changes):
+        return None
+    return next((change.whole_file for change in changes if change.whole_file is not None), "whole file")
 
 
 def list_turns(unkept: Unkept) -> list[tuple[UnkeptSession, UnkeptTurn]]:

@@ -193,7 +193,7 @@ async def test_file_without_a_kept_content_is_a_change_that_can_only_be_kept(rec
     recording.write("/w/picture", b"\0\1", COMMAND, content="binary")
     file = await _file(recording, "/w/picture")
     (place,) = file.changes
-    assert (place.kind, place.undoable, place.end_line) == ("file", False, 0)
+    assert (place.kind, place.whole_file, place.undoable, place.end_line) == ("file", "binary", False, 0)
     result = await recording.rewind("change_ids", place.change_id)
     assert [conflict.reason for conflict in result.conflicts] == ["not_kept"]
     assert (await recording.bench.service.history.keep(KeepRequest(change_ids=(place.change_id,)))).n_entries == 1
@@ -203,7 +203,7 @@ async def test_file_without_a_kept_content_is_a_change_that_can_only_be_kept(rec
 async def test_executable_bit_alone_is_a_change_that_is_undone(recording: Recording) -> None:
     recording.chmod(A, 0o755, COMMAND)
     (place,) = (await _file(recording, A)).changes
-    assert (place.kind, place.undoable) == ("file", True)
+    assert (place.kind, place.whole_file, place.undoable) == ("file", "executable bit", True)
     result = await recording.rewind("change_ids", place.change_id)
     stamp = recording.bench.disk.stat(A)
     assert stamp is not None
@@ -486,7 +486,8 @@ async def test_file_that_others_made_very_long_is_one_change_without_lines_and_i
     entry_id = recording.write(A, MINE, AGENT)
     recording.bench.disk.put(A, GROWN)
     (change,) = (await _file(recording, A)).changes
-    assert (change.kind, change.added, change.undoable, change.entry_ids) == ("file", 0, False, (entry_id,))
+    assert (change.kind, change.whole_file, change.undoable) == ("file", "too large", False)
+    assert change.entry_ids == (entry_id,)
     targets: dict[TargetKind, str] = {"change_ids": change.change_id, "entry_ids": entry_id}
     for kind, named in targets.items():
         result = await recording.rewind(kind, named)

@@ -9,13 +9,17 @@ local M = {}
 
 local N_ENTRIES = 200
 
+---@param content string a kind of content
+---@return string
+local function words_of(content) return (content:gsub('_', ' ')) end
+
 ---@param entry fileops.wire.RecordEntry
 ---@return string
 local function summary(entry)
   if entry.moved_from then return hunks.renamed(entry.moved_from, entry.edited) end
   if entry.moved_to then return 'renamed to ' .. buffers.short(entry.moved_to) end
-  if entry.kind == 'mode' then return 'the executable bit' end
-  return entry.content == 'kept' and hunks.summary(entry) or entry.kind
+  if entry.content ~= 'kept' then return words_of(entry.content) end
+  return entry.kind == 'mode' and 'executable bit' or hunks.summary(entry)
 end
 
 ---@param entry fileops.wire.RecordEntry
@@ -59,7 +63,10 @@ local function show_diff(entry)
   require('fileops').request(protocol.methods.entry, { entry_id = entry.entry_id }, function(err, result)
     if err then return messages.failure(err) end
     if result.other_change then return messages.info('the cells are the same: ' .. result.other_change) end
-    if result.diff == '' then return messages.info('the text of this change is not recorded') end
+    if result.diff == '' then
+      local why = entry.content ~= 'kept' and (' (%s)'):format(words_of(entry.content)) or ''
+      return messages.info('the text of this change is not recorded' .. why)
+    end
     vim.cmd('botright new')
     local buf = vim.api.nvim_get_current_buf()
     vim.bo[buf].buftype, vim.bo[buf].bufhidden, vim.bo[buf].swapfile = 'nofile', 'wipe', false

@@ -43,7 +43,7 @@ local function change_item(file, change, title)
   if file.operation == 'create' and file.moved_from then -- all its lines count as new
     words[#words + 1] = hunks.renamed(file.moved_from, file.edited)
   else
-    words[#words + 1] = change.kind == 'file' and 'a change without a text'
+    words[#words + 1] = change.kind == 'file' and (change.whole_file or 'whole file')
       or hunks.summary(change) .. hunks.in_cells(change.cell_ids or {})
   end
   if file.operation == 'delete' then words[#words + 1] = 'deleted' end

@@ -149,6 +149,15 @@ t.it('history names a person as you, and shows a rename and an executable bit as
     world.succeeded(agent:read({ file_path = path }))
     local patch = ('diff --git a/%s b/%s\nold mode 100644\nnew mode 100755\n'):format(path, path)
     world.succeeded(fileops.request('fileops/applyPatch', { session_id = agent.id, patch = patch }))
+  end)
+  vim.cmd('Fileops changes')
+  t.wait(function()
+    return vim
+      .iter(vim.fn.getqflist())
+      :any(function(item) return vim.endswith(item.text, ' · executable bit') end)
+  end, 'the list calls it so, too')
+  vim.cmd('cclose')
+  t.async(function()
     local changes = { { kind = 'rename', file_path = path, new_path = new_path } }
     world.succeeded(fileops.request('fileops/applyChanges', { session_id = agent.id, changes = changes }))
   end)
@@ -162,5 +171,5 @@ t.it('history names a person as you, and shows a rename and an executable bit as
   end
   t.eq(shown(path, 'renamed to ' .. short(new_path)), true)
   t.eq(shown(new_path, 'renamed from ' .. short(path)), true)
-  t.eq(shown(path, 'the executable bit'), true)
+  t.eq(shown(path, 'executable bit'), true)
 end)

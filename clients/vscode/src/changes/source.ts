@@ -207,7 +207,7 @@ export class AgentChanges implements vscode.Disposable {
     const lines = this.#linesOfFile(file);
     const size = lines.added + lines.removed > 0 || moved_from == null ? sizeOf(lines) : '';
     const what = moved_from != null ? [`moved from ${vscode.workspace.asRelativePath(moved_from)}`, size].filter(part => part !== '').join(', ')
-      : changes.every(({ kind }) => kind === 'file') ? 'without a text' : size;
+      : changes.every(({ kind }) => kind === 'file') ? changes[0]?.whole_file ?? 'whole file' : size;
     return {
       resourceUri, groupId: id, contextValue: 'file',
       target: { change_ids, what: `${counted(n_changes)} in ${path.basename(file_path)}`, nChanges: n_changes, nFiles: 1, agents: [agent] },

@@ -3441,6 +3441,8 @@ export interface UnkeptChange {
   end_line: number;
   /** `file`: the whole file, whose text is not in the record. It has no lines. */
   kind: 'added' | 'changed' | 'file' | 'removed';
+  /** For `file`: why it has no lines, in words for people, such as `binary` or `executable bit`. */
+  whole_file?: string;
   /** How many lines are there now. */
   added: number;
   /** How many lines were there before. */

@@ -375,7 +375,7 @@ class UnkeptPlaces(Struct, frozen=True):
         if not unkept:
             return []
         if snapshot is None:
-            return [UnkeptPlace(_change_of_file(unkept, is_undoable=False), None)]
+            return [UnkeptPlace(_change_of_file(unkept, "not readable", is_undoable=False), None)]
         bit = None if snapshot.stamp is None else is_executable(snapshot.stamp.mode)
         made_of = (snapshot.digest if snapshot.exists else None, bit, tuple(lineage), len(unkept))
         if (cached := self.cache.get(snapshot.path)) is not None and cached[0] == made_of:
@@ -394,7 +394,10 @@ class UnkeptPlaces(Struct, frozen=True):
         chosen = {} if is_long or overwritten is not None else _with_text(unkept)
         known = find_answer(self.store, snapshot.path, key, KnownPlaces)
         if known is None:
-            of_file = [UnkeptPlace(_change_of_file(opaque, is_undoable=is_undoable), None)] if opaque else []
+            of_file = []
+            if opaque:
+                words = "too large" if is_long else _without_lines(opaque[-1])
+                of_file = [UnkeptPlace(_change_of_file(opaque, words, is_undoable=is_undoable), None)]
             known = self._compute_places(of_file, lineage, chosen, snapshot)
             oldest = min(entry.time for entry in lineage)
             keep_answer(self.store, snapshot.path, "places", key, known, oldest=oldest)
@@ -870,14 +873,22 @@ def _is_shared(found: UnkeptPlace) -> bool:
     return found.place is not None and not found.change.undoable
 
 
-def _change_of_file(entries: Sequence[Entry], *, is_undoable: bool) -> UnkeptChange:
-    """Describe the change of a whole file: its text is not known, or only the executable bit changed."""
+def _without_lines(entry: Entry) -> str:
+    """Return why the change of the entry has no lines, in words for people."""
+    if entry.content != "kept":
+        return entry.content.replace("_", " ")
+    return "executable bit" if entry.kind == "mode" else "earlier content unknown"
+
+
+def _change_of_file(entries: Sequence[Entry], words: str, *, is_undoable: bool) -> UnkeptChange:
+    """Describe the change of a whole file. words: why it has no lines, for people."""
     newest = entries[-1]
     return UnkeptChange(
         change_id=f"{newest.entry_id}.{_WHOLE_FILE}",
         start_line=1,
         end_line=0,
         kind="file",
+        whole_file=words,
         added=0,
         removed=0,
         removed_text="",

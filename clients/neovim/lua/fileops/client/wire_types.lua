@@ -1423,6 +1423,7 @@
 ---@field start_line integer 1-based first line in the current content.
 ---@field end_line integer 1-based last line, included. Less than `start_line` if lines were only removed, before it.
 ---@field kind 'added'|'changed'|'file'|'removed' `file`: the whole file, whose text is not in the record. It has no lines.
+---@field whole_file? string For `file`: why it has no lines, in words for people, such as `binary` or `executable bit`.
 ---@field added integer How many lines are there now.
 ---@field removed integer How many lines were there before.
 ---@field removed_text string The lines before the change.
