@@ -838,6 +838,24 @@ def test_unknown_argument_is_answered_with_the_usage_of_its_command(
     assert f"fileops-server {command}: error: unrecognized arguments: {arguments[-1]}" in said
 
 
+async def test_last_turn_of_an_agent_needs_no_id(shared: Place, folder: Path) -> None:
+    """R-CLI-6: what an agent did in its last prompt, though another one came later."""
+    async with FileOpsClient.attach(root=folder, host="codex") as agent:
+        await until_started(agent)
+        async with FileOpsClient.attach(root=folder, host="claude-code") as other:
+            for name, writer in (("one.txt", agent), ("two.txt", agent), ("three.txt", other)):
+                await writer.begin_turn(title=name)
+                assert (await writer.write(folder / name, "made\n")).ok
+    of_codex = ("--agent", "Codex")
+    entries = (await answer(shared, folder, "log", "--turn", "last", *of_codex))["entries"]
+    assert [entry["path"] for entry in entries] == [str(folder / "two.txt")]
+    assert (await answer(shared, folder, "log", "last-turn", *of_codex))["turn"]["title"] == "two.txt"
+    shown = await answer(shared, folder, "diff", "last-turn", *of_codex)
+    assert [file["path"] for file in shown["files"]] == [str(folder / "two.txt")]
+    whole = await run(shared, folder, "diff", entries[0]["entry_id"], *of_codex)
+    assert (whole.returncode, whole.stdout) == (2, b"")
+
+
 async def test_last_change_turn_and_file_need_no_id(shared: Place, folder: Path) -> None:
     """R-CLI-6."""
     async with FileOpsClient.attach(root=folder, host="codex") as agent:

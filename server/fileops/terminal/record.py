@@ -95,6 +95,7 @@ LOST_LINES = "l-"  # prefix of ids of lines that a host's own write has removed
 MAX_SHOWN_BYTES = 16 << 20  # of a file whose lines are shown
 SHOWN_GROUPS = 50  # in the log, if no number is given
 MAX_GROUPED = 5000  # entries
+SHOWN_WHOLE = "An id is shown as a whole: leave out the other options."
 # Targets of which only what is not kept and not committed is undone, unless `--kept` asks for the rest.
 _OF_AN_AGENT = ("session_id", "turn_id", "since_turn", "all_since_turn")
 
@@ -317,7 +318,7 @@ async def _forget(client: CommandClient, options: argparse.Namespace) -> int:
 async def _item(client: CommandClient, options: argparse.Namespace) -> int:
     """Print what an id on the command line refers to. Raises: Misused, NotDone, UNREACHABLE."""
     if any((options.by, options.session, options.turn, options.since, options.n, options.turns, options.all)):
-        raise Misused("An id is shown as a whole: leave out the other options.")
+        raise Misused(SHOWN_WHOLE)
     found = await item_of(client, options, options.id)
     item, folder = found.item, os.getcwd()
     named = {"entry": item.entry, "command": item.command, "turn": item.turn, "rewind": item.rewind}
@@ -421,6 +422,8 @@ async def _choose_diff(client: CommandClient, options: argparse.Namespace) -> Ta
     if options.id is not None and options.path is None and await is_path(client, options, options.id):
         options.id, options.path = None, options.id  # `diff PATH`
     if options.id is not None:
+        if options.session is not None or options.since is not None:
+            raise Misused(SHOWN_WHOLE)
         return (await item_of(client, options, options.id)).target
     session_id = await session_of(client, options)
     if session_id is not None and options.since is None:

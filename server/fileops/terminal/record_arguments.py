@@ -77,8 +77,8 @@ class Found:
 async def name_last(client: CommandClient, options: argparse.Namespace) -> None:
     """Replace `last`, `last-turn` and `last-file` in the arguments by the id or path that each stands for.
 
-    `--turn last` is the last turn, `--command last` the last command, and `redo last` is about the last undo. A file
-    with such a name is that file. Raises: NotDone, UNREACHABLE.
+    `--turn last` is the last turn, `--command last` the last command, and `redo last` is about the last undo. With an
+    agent's session, they are those of that agent. A file with such a name is that file. Raises: NotDone, UNREACHABLE.
     """
     if options.command == "redo" and options.id == LAST:
         options.id = None
@@ -86,6 +86,8 @@ async def name_last(client: CommandClient, options: argparse.Namespace) -> None:
         given = getattr(options, name, None)
         if given in words and not exists(given):
             setattr(options, name, await _last(client, options, words[given]))
+            if name == "id" and getattr(options, "session", None) is not None:
+                options.session = None  # the id says whose change it is
     if (paths := getattr(options, "paths", None)) is not None and LAST_FILE in paths and not exists(LAST_FILE):
         file = await _last(client, options, LAST_FILE)
         options.paths = [file if path == LAST_FILE else path for path in paths]
@@ -102,9 +104,10 @@ _WORDS = {  # of each argument, and what they stand for
 
 async def _last(client: CommandClient, options: argparse.Namespace, what: str) -> str:
     """The newest change by an agent here that is not undone, or its command, turn or file. Raises: NotDone."""
+    session_id = None if getattr(options, "session", None) is None else await session_of(client, options)
     before: str | None = None
     while True:
-        log = await client.log(root=options.root, before=before, limit=MAX_ENTRIES)
+        log = await client.log(root=options.root, session_id=session_id, before=before, limit=MAX_ENTRIES)
         for entry in log.entries:
             if entry.by.kind not in {"session", "command"} or entry.undone_by is not None or is_undo(entry):
                 continue
