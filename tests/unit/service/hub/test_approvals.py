@@ -305,6 +305,18 @@ async def test_agent_may_demand_more_questions_until_a_user_decides_otherwise(da
     assert await mode_of(agent) == "yolo"
 
 
+async def test_agent_that_demands_every_question_ends_what_always_has_allowed(daemon: SharedDaemon, file: Path) -> None:
+    editor = await asked_editor(daemon, file, answers({"outcome": "proceed_always"}))
+    agent = await daemon.agent(file.parent)
+    await agent.read(file)
+    assert code_of(await agent.edit(file, "one", "1")) is None
+    assert (await mode_of(agent), len(editor.asked)) == ("auto_edit", 1)
+    assert await set_mode(agent, "default") is None
+    assert await mode_of(agent) == "default"
+    assert code_of(await agent.edit(file, "two", "2")) is None
+    assert len(editor.asked) == 2
+
+
 # --- "always" ------------------------------------------------------------------------------------------------------
 
 
