@@ -150,6 +150,9 @@ def test_missing_daemon_is_reported_once_and_holds_up_nothing(nvim: Neovim, proj
         shown = running.text()
         assert "no daemon" not in shown
         assert "ENTER" not in shown
+        running.keys("C-l")
+        running.command("Fileops changes")  # who asks for something reads again what is missing
+        running.shows("fileops: no daemon found: pipx install")
 
 
 async def test_edit_before_the_daemon_answers_is_in_the_buffer_that_is_typed_into(

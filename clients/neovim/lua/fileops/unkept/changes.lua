@@ -287,8 +287,10 @@ function M.lost() is_served = false end
 ---@param act fun(result: fileops.wire.UnkeptResult)
 function M.fetch(act)
   if not is_served then
-    local is_running = require('fileops.client.process').state.status == 'running'
-    local problem = is_running and 'this daemon keeps no record of changes' or 'the daemon is out of reach'
+    local state = require('fileops.client.process').state
+    local problem = state.status == 'running' and 'this daemon keeps no record of changes'
+      or state.problem
+      or 'the daemon is out of reach'
     return messages.info(problem .. ' (:Fileops info)')
   end
   require('fileops').request(protocol.methods.unkept, vim.empty_dict(), function(err, result)
