@@ -1,6 +1,7 @@
 """Recovery by the journals of change sets: R-SET-8 (what others wrote, old sets) and R-SET-9 (what is trusted)."""
 
 import errno
+import fcntl
 import os
 import subprocess
 import tempfile
@@ -138,6 +139,15 @@ def test_set_of_a_living_process_is_left_alone(scene: Scene) -> None:
         assert scene.recover()["a"] == NEW
         in_use.clear()  # as another process sees it: the lock of the journal decides
         assert scene.recover()["a"] == NEW
+    assert scene.recover() == {"a": OLD}
+
+
+def test_set_waits_until_no_other_daemon_writes_its_file(scene: Scene) -> None:
+    journal = scene.write_journal()
+    with scene.file.open("rb") as held_by_another:
+        fcntl.flock(held_by_another, fcntl.LOCK_EX)
+        assert scene.recover()["a"] == NEW
+        assert (journal.exists(), scene.reports) == (True, [])
     assert scene.recover() == {"a": OLD}
 
 
@@ -301,6 +311,15 @@ def test_journal_waits_for_its_folder(
     waited = DidRecover(set_id=SET_ID, files=(), waits_for=(str(scene.folder),))
     restored = DidRecover(set_id=SET_ID, files=(RecoveredFile(file_path=str(scene.file), outcome="restored"),))
     assert scene.reports == ([] if is_committed else [waited, restored])
+
+
+def test_set_that_has_waited_for_its_folder_since_is_not_old(scene: Scene) -> None:
+    """A disk that is connected again after days has what the set left, as nobody could change it meanwhile."""
+    scene.write_journal(age_s=25 * 3600)
+    bring_back = _renamed(scene)
+    scene.fs.recover(str(scene.folder))
+    bring_back()
+    assert scene.recover() == {"a": OLD}
 
 
 def test_first_use_of_a_folder_that_is_back_restores_its_files(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
