@@ -354,6 +354,16 @@ def test_other_host_that_names_our_session_is_refused_nothing(here: Place) -> No
             assert reason_of(given(here, "claude", {**event, **keys})) is None
 
 
+def test_other_host_with_a_server_of_its_own_is_refused_nothing(here: Place, file: Path) -> None:
+    """Its tools of ours do not have the names that a refusal by Claude Code's hooks tells."""
+    with mcp_client(file.parent, env={**here.env, "COPILOT_AGENT_SESSION_ID": "c2"}) as copilot:
+        copilot.begin(host="copilot-cli")
+        copilot.tool("Read", file_path=str(file))
+        for event in PAYLOADS["copilot_cli"].events:
+            keys = {key: "c2" for key in ("session_id", "sessionId") if key in event}
+            assert reason_of(given(here, "claude", {**event, **keys})) is None
+
+
 def given(here: Place, host: str, event: dict[str, Any]) -> Any:
     done = subprocess.run(
         (*FILEOPS, "mcp", "hook", host),
