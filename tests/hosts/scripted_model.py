@@ -16,8 +16,12 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-NOT_OFFERED = "TOOL-NOT-OFFERED"
 OWN_NAMES = {"Read", "Edit", "MultiEdit", "Write", "Undo"}
+
+
+def not_offered(n: int) -> str:
+    """What the model says the n-th time that it is not offered the tool of its step."""
+    return f"TOOL-NOT-OFFERED-{n}."
 
 
 @dataclass(frozen=True)
@@ -105,7 +109,8 @@ class ScriptedModel:
             step = scripted(request.results) if callable(scripted) else scripted
             if isinstance(step, Call) and offered_name(request.tools, step.tool) is None:
                 self.n_not_offered += 1
-                return Say(NOT_OFFERED)  # a host on a screen takes a prompt before its servers are connected
+                # A host on a screen takes a prompt before its servers are connected.
+                return Say(not_offered(self.n_not_offered))
             if n >= self._n_begun:
                 self._n_begun = n + 1
                 step.before()

@@ -22,7 +22,7 @@ from hosts.hosts import (
     start_claude,
     start_claude_screen,
 )
-from hosts.scripted_model import NOT_OFFERED, Call, CallOfHost, Say, ScriptedModel
+from hosts.scripted_model import Call, CallOfHost, Say, ScriptedModel, not_offered
 from hosts.test_hosts import CODE, is_recorded, placed, servers_of, started, wait_for_end
 from support.daemon_process import Place
 from support.patience import PATIENCE_S, wait_until
@@ -71,7 +71,8 @@ async def on_screen(
 async def prompt(window: Terminal, model: ScriptedModel) -> None:
     """Ask once, and wait until the model has begun its script or was not offered the tools."""
     n_vain = model.n_not_offered
-    await window.until(holds=lambda screen: screen.count(f"● {NOT_OFFERED}") == n_vain)
+    if n_vain:
+        await window.until(f"● {not_offered(n_vain)}")  # the ones before may have left the screen
     await window.type("edit it")
     await window.until("edit it")
     await window.press("Enter")
