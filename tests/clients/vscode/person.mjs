@@ -128,6 +128,8 @@ export function personAt({ page, workspace }, images) {
       await drawAgain();
       fs.writeFileSync(path.join(images, `vscode-${title}-${theme}.png`), await picture());
     }
+    await setWorkspace(settings);
+    await picture(); // a click while the theme changes may meet another button
   }
 
   return { namedInText, reasonBox, tab, waiting, status, row, proposal, titleButton, focused, pressKeyOf, palette, askBeforeEachEdit, openFile, goToLine, setWorkspace, click, shoot, toast, toasts, notice };
