@@ -334,6 +334,14 @@ async def test_rewind_leaves_what_others_made_of_the_executable_bit(recording: R
     assert (_mode(recording, A), _mode(recording, B)) == (0o755, 0o644)
 
 
+async def test_change_of_the_executable_bit_that_was_undone_is_no_wish_of_others(recording: Recording) -> None:
+    recording.chmod(A, 0o755, AGENT)
+    await recording.rewind("entry_id", recording.chmod(A, 0o644, PERSON))
+    assert _mode(recording, A) == 0o755
+    result = await recording.rewind("session_id", "agent")
+    assert (result.error, _mode(recording, A)) == (None, 0o644)
+
+
 @pytest.mark.parametrize(
     ("fields", "reason"),
     [
