@@ -84,7 +84,7 @@ async def test_what_a_list_prints_is_accepted_by_every_command(shared: Place, pr
                 assert (done.returncode, done.stderr) == (0, b""), (is_restarted, folder, command, done)
     done = await run(shared, project, "keep", "--agent", "Codex")
     assert (done.returncode, done.stderr) == (0, b"")
-    done = await run(shared, project, "undo", "--agent", "Claude Code", "--yes")
+    done = await run(shared, project, "undo", "--agent", "claude code", "--yes")  # in any case
     assert (done.returncode, (project / "sub" / "a.txt").read_text()) == (0, "one\n2\n")
 
 
