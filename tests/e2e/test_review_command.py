@@ -196,7 +196,7 @@ async def test_command_of_an_agents_shell_decides_nothing(
         assert (lines_of(done), done.returncode) == ([f"{review}  a.txt  accepted"], 0)
 
 
-@pytest.mark.parametrize("names", [["sh"], ["uvx", "uv", "sh"], ["npm exec fileo", "sh"]])
+@pytest.mark.parametrize("names", [["uvx", "uv", "sh"], ["npm exec fileo", "sh"]])
 async def test_command_of_an_agent_whose_server_a_launcher_started_decides_nothing(
     shared: Place, folder: Path, tmp_path: Path, names: list[str]
 ) -> None:

@@ -34,7 +34,7 @@ def test_answer_other_than_an_object_is_no_decision(answer: Any) -> None:
     assert correction_of(answer) is None
 
 
-@pytest.mark.parametrize("odd", [None, *ODD], ids=json.dumps)
+@pytest.mark.parametrize("odd", [None, "proceed", *ODD], ids=json.dumps)
 @pytest.mark.parametrize("rest", [{}, {"text": "x"}], ids=json.dumps)
 def test_unknown_outcome_is_no_decision(odd: Any, rest: dict[str, Any]) -> None:
     assert edit_decision_of({"outcome": odd, **rest}, QUESTION) is None
