@@ -7,6 +7,7 @@ import os
 import pathlib
 import subprocess
 import sys
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,18 @@ def file(tmp_path: Path) -> Path:
 async def begin(client: FileOpsClient, folder: Path, **settings: Any) -> None:
     folders = [types.WorkspaceFolder(folder.as_uri(), "project")]
     await client.start_session(workspace_folders=folders, initialization_options=settings)
+
+
+async def begin_as_editor(
+    client: FileOpsClient, file: Path, answer: Callable[[Json], Awaitable[Json]], **settings: Any
+) -> None:
+    """Begin as an editor that has the file open, and has an answer to questions about its problems."""
+    client.answer("fileops/diagnostics", answer)
+    able = types.ClientCapabilities(experimental={"fileops": {"diagnostics": True}})
+    folders = [types.WorkspaceFolder(file.parent.as_uri(), "project")]
+    await client.start_session(capabilities=able, workspace_folders=folders, initialization_options=settings)
+    item = types.TextDocumentItem(file.as_uri(), "plaintext", 1, file.read_text(encoding="utf-8"))
+    client.text_document_did_open(types.DidOpenTextDocumentParams(item))
 
 
 async def test_edit_says_what_it_introduced_and_resolved(file: Path) -> None:
@@ -190,13 +203,7 @@ async def test_editor_that_has_the_file_open_is_asked_by_the_digest_of_its_text(
         }
 
     async with serving() as client:
-        client.answer("fileops/diagnostics", answer)
-        able = types.ClientCapabilities(experimental={"fileops": {"diagnostics": True}})
-        folders = [types.WorkspaceFolder(file.parent.as_uri(), "project")]
-        settings: Json = {"diagnostics": "details", "diagnostics_wait_s": 30}
-        await client.start_session(capabilities=able, workspace_folders=folders, initialization_options=settings)
-        item = types.TextDocumentItem(file.as_uri(), "plaintext", 1, opened)
-        client.text_document_did_open(types.DidOpenTextDocumentParams(item))
+        await begin_as_editor(client, file, answer, diagnostics="details", diagnostics_wait_s=30)
         await client.call("read", file_path=str(file))
         edit = await client.call("edit", file_path=str(file), old_string="one", new_string="a BAD one")
         report = edit["details"]["diagnostics"]
@@ -212,12 +219,7 @@ async def test_malformed_answer_of_an_editor_is_none(file: Path) -> None:
         return {"state": "settled", "diagnostics": [{"message": 7}]}
 
     async with serving() as client:
-        client.answer("fileops/diagnostics", malformed)
-        able = types.ClientCapabilities(experimental={"fileops": {"diagnostics": True}})
-        folders = [types.WorkspaceFolder(file.parent.as_uri(), "project")]
-        await client.start_session(capabilities=able, workspace_folders=folders, initialization_options=options())
-        item = types.TextDocumentItem(file.as_uri(), "plaintext", 1, file.read_text(encoding="utf-8"))
-        client.text_document_did_open(types.DidOpenTextDocumentParams(item))
+        await begin_as_editor(client, file, malformed, **options())
         await client.call("read", file_path=str(file))
         edit = await client.call("edit", file_path=str(file), old_string="one", new_string="BAD")
         report = edit["details"]["diagnostics"]
@@ -231,13 +233,7 @@ async def test_editor_without_a_language_server_for_the_file_is_no_source(file: 
         return {"state": "unavailable"}
 
     async with serving() as client:
-        client.answer("fileops/diagnostics", unavailable)
-        able = types.ClientCapabilities(experimental={"fileops": {"diagnostics": True}})
-        folders = [types.WorkspaceFolder(file.parent.as_uri(), "project")]
-        settings: Json = {"diagnostics": "details", "diagnostics_wait_s": 30}
-        await client.start_session(capabilities=able, workspace_folders=folders, initialization_options=settings)
-        item = types.TextDocumentItem(file.as_uri(), "plaintext", 1, file.read_text(encoding="utf-8"))
-        client.text_document_did_open(types.DidOpenTextDocumentParams(item))
+        await begin_as_editor(client, file, unavailable, diagnostics="details", diagnostics_wait_s=30)
         await client.call("read", file_path=str(file))
         edit = await client.call("edit", file_path=str(file), old_string="one", new_string="BAD")
         assert edit["status"] == "success"

@@ -46,9 +46,13 @@ def agent(here: Place, file: Path) -> Iterator[McpClient]:
 
 def hook(here: Place, event: dict[str, Any], session: str = "c1", host: str = "claude") -> dict[str, Any] | None:
     """What the hook prints, parsed; None if it is nothing."""
+    return given(here, host, {**event, "session_id": session})
+
+
+def given(here: Place, host: str, event: dict[str, Any], *options: str) -> Any:
     done = subprocess.run(
-        (*FILEOPS, "mcp", "hook", host),
-        input=json.dumps({**event, "session_id": session}).encode(),
+        (*FILEOPS, "mcp", "hook", host, *options),
+        input=json.dumps(event).encode(),
         env=here.process_env,
         capture_output=True,
         timeout=PATIENCE_S,
@@ -364,19 +368,6 @@ def test_other_host_with_a_server_of_its_own_is_refused_nothing(here: Place, fil
             assert reason_of(given(here, "claude", {**event, **keys})) is None
 
 
-def given(here: Place, host: str, event: dict[str, Any]) -> Any:
-    done = subprocess.run(
-        (*FILEOPS, "mcp", "hook", host),
-        input=json.dumps(event).encode(),
-        env=here.process_env,
-        capture_output=True,
-        timeout=PATIENCE_S,
-        check=False,
-    )
-    assert (done.returncode, done.stderr) == (0, b"")
-    return json.loads(done.stdout) if done.stdout else None
-
-
 def test_built_in_tool_is_not_refused_without_a_daemon(here: Place, file: Path) -> None:
     event = {**OWN, "hook_event_name": "PreToolUse", "tool_name": "Edit", "tool_input": {"file_path": str(file)}}
     assert hook(here, event) is None
@@ -387,16 +378,7 @@ def test_built_in_tool_is_not_refused_without_a_daemon(here: Place, file: Path) 
 
 
 def companion_hook(here: Place, event: dict[str, Any], host: str = "claude", mode: str = "companion") -> Any:
-    done = subprocess.run(
-        (*FILEOPS, "mcp", "hook", host, "--mode", mode),
-        input=json.dumps(event).encode(),
-        env=here.process_env,
-        capture_output=True,
-        timeout=PATIENCE_S,
-        check=False,
-    )
-    assert (done.returncode, done.stderr) == (0, b"")
-    return json.loads(done.stdout) if done.stdout else None
+    return given(here, host, event, "--mode", mode)
 
 
 def test_mode_companion_refuses_no_tool_that_the_mode_tools_refuses(here: Place, file: Path, agent: McpClient) -> None:
