@@ -14,9 +14,10 @@ from packaging.requirements import Requirement
 
 import fileops
 import fileops_client
-from support.distributions import ROOT, BareEnvironment, metadata_of, requirements_of, wheel_of
+from support.distributions import ROOT, BareEnvironment, metadata_of, requirements_of
+from support.release import built_once, file_of
 
-pytestmark = pytest.mark.xdist_group("distributions")  # one process builds and installs each wheel once
+pytestmark = pytest.mark.xdist_group("distributions")  # one process installs each wheel once
 
 spec = importlib.util.spec_from_file_location("package_page", ROOT / "server" / "package_page.py")
 assert spec is not None
@@ -81,12 +82,12 @@ except ValueError as refused:
 
 @pytest.fixture(scope="module")
 def server_wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return wheel_of(ROOT, tmp_path_factory.mktemp("server"))
+    return file_of(built_once(tmp_path_factory), "fileops_server-*.whl")
 
 
 @pytest.fixture(scope="module")
 def client_wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return wheel_of(ROOT / "clients" / "python", tmp_path_factory.mktemp("client"))
+    return file_of(built_once(tmp_path_factory), "fileops_client-*.whl")
 
 
 @pytest.fixture(scope="module")

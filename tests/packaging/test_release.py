@@ -9,7 +9,6 @@ import subprocess
 import sys
 import tarfile
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from jsonschema import FormatChecker
 from jsonschema.validators import validator_for
 
 import fileops
+import release
 from releasing import source
 from support.distributions import ROOT, BareEnvironment, metadata_of
 from support.release import HOME, build_release, built_once, file_of
@@ -147,8 +147,6 @@ def test_released_wheels_work_where_nothing_else_is_installed(published: Path, t
         environment.install(file_of(published, f"{name}-*.whl"))
         done = environment.run("-c", program)
         assert (done.stdout, done.stderr) == (f"{VERSION}\n", "")
-    demo = BareEnvironment(tmp_path / "fileops_server").run("-m", "fileops", "demo")
-    assert (demo.returncode, demo.stderr) == (0, "")
 
 
 def test_sdist_builds_the_wheel_of_the_release(unpublished: Path, tmp_path: Path) -> None:
@@ -233,14 +231,15 @@ def test_plugins_have_the_version_of_the_release(unpublished: Path) -> None:
 
 
 def test_release_is_refused_where_the_versions_differ(tmp_path: Path) -> None:
-    done = in_a_copy(tmp_path, ("clients/vscode/package.json", f'"version": "{VERSION}"', '"version": "9.9.9"'))
-    assert done.returncode == 1
-    assert "clients/vscode/package.json has 9.9.9" in done.stderr
+    tree = repository(tmp_path, ("clients/vscode/package.json", f'"version": "{VERSION}"', '"version": "9.9.9"'))
+    with pytest.raises(source.Unfit, match=r"clients/vscode/package\.json has 9\.9\.9"):
+        source.copy_of(tree, tmp_path / "copy", None, with_uncommitted=False)
 
 
 def test_release_of_uncommitted_changes_is_refused(tmp_path: Path) -> None:
-    done = in_a_copy(tmp_path, commit=False)
-    assert (done.returncode, "uncommitted changes" in done.stderr) == (1, True)
+    tree = repository(tmp_path, is_committed=False)
+    with pytest.raises(source.Unfit, match="uncommitted changes"):
+        source.copy_of(tree, tmp_path / "copy", None, with_uncommitted=False)
 
 
 @pytest.mark.parametrize("home", ["owner/", "https://github.com/owner/name", "owner/name/more"])
@@ -256,16 +255,15 @@ def test_refusal_is_printed_and_is_the_status(tmp_path: Path) -> None:
 
 def test_folder_that_is_not_empty_is_refused(tmp_path: Path) -> None:
     (tmp_path / "mine").write_text("kept")
-    assert build_release(tmp_path).returncode == 1
+    with pytest.raises(source.Unfit, match="is not empty"):
+        release.build(tmp_path, None)
     assert [path.name for path in tmp_path.iterdir()] == ["mine"]
 
 
-def in_a_copy(folder: Path, *changes: tuple[str, str, str], commit: bool = True) -> "subprocess.CompletedProcess[str]":
-    """Run the release command in a small repository that has its files, and the files that carry a version."""
-    names = [*files_of_the_command(), "clients/vscode/package.json", "clients/vscode/package-lock.json"]
-    names += ["server/fileops/__init__.py", "clients/python/fileops_client/__init__.py"]
+def repository(folder: Path, *changes: tuple[str, str, str], is_committed: bool = True) -> Path:
+    """Make a small one, of the files that carry a version."""
     tree = folder / "tree"
-    for name in names:
+    for name in source.VERSIONS:
         (tree / name).parent.mkdir(parents=True, exist_ok=True)
         (tree / name).write_bytes((ROOT / name).read_bytes())
     for name, old, new in changes:
@@ -275,12 +273,6 @@ def in_a_copy(folder: Path, *changes: tuple[str, str, str], commit: bool = True)
     git = ["git", "-C", str(tree), "-c", "user.name=t", "-c", "user.email=t@example.org"]
     subprocess.run([*git, "init", "-q"], check=True)
     subprocess.run([*git, "add", "."], check=True)
-    if commit:
+    if is_committed:
         subprocess.run([*git, "commit", "-q", "-m", "all"], check=True)
-    command = [sys.executable, str(tree / "tools" / "release.py"), "--dist", str(folder / "dist")]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=100)
-
-
-def files_of_the_command() -> Iterator[str]:
-    for path in sorted((ROOT / "tools").rglob("*.py")):
-        yield path.relative_to(ROOT).as_posix()
+    return tree

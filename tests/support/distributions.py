@@ -1,11 +1,10 @@
-"""Wheels of our distributions, and bare environments that have only what a wheel's metadata asks for.
+"""What wheels say of themselves, and bare environments that have only what a wheel's metadata asks for.
 
 Nothing is downloaded: what a wheel needs is linked from the environment that runs the tests.
 """
 
 import os
 import subprocess
-import sys
 import venv
 import zipfile
 from collections.abc import Iterator
@@ -17,29 +16,6 @@ from pathlib import Path
 from packaging.requirements import Requirement
 
 ROOT = Path(__file__).resolve().parents[2]
-
-
-def wheel_of(sources: Path, folder: Path) -> Path:
-    """Build the wheel of a source tree into a new folder."""
-    subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "pip",
-            "wheel",
-            "-q",
-            "--no-deps",
-            "--no-build-isolation",
-            "--no-index",
-            "--wheel-dir",
-            folder,
-            sources,
-        ],
-        check=True,
-        capture_output=True,
-    )
-    (wheel,) = folder.iterdir()
-    return wheel
 
 
 def metadata_of(wheel: Path) -> Message:
