@@ -31,7 +31,7 @@ export class History {
     pick.title = 'History of Agents’ Changes';
     pick.placeholder = 'Choose one to see its diff';
     pick.matchOnDescription = true;
-    pick.items = entries.map(entry => this.#itemOf(entry));
+    pick.items = entries.map(entry => this.itemOf(entry));
     pick.onDidAccept(() => {
       const [chosen] = pick.selectedItems;
       pick.hide();
@@ -45,13 +45,14 @@ export class History {
     pick.show();
   }
 
-  #itemOf(entry: RecordEntry): Item {
+  /** As the pick shows it. */
+  itemOf(entry: RecordEntry): Item {
     const { path: filePath, moved_from, kind, time, undone_by, undoes, rewind_id, undoable, content, edited } = entry;
     const { added, removed } = edited ?? entry;
     const what = moved_from ? `renamed from ${path.basename(moved_from)}` : VERBS[kind];
     const note = undone_by !== null ? 'undone' : rewind_id !== null || undoes.length > 0 ? 'an undo' : '';
     const isRenamedOnly = edited !== undefined && added + removed === 0;
-    const size = content !== 'kept' ? wordsOf(content) : isRenamedOnly ? '' : `+${added} −${removed}`;
+    const size = content !== 'kept' ? wordsOf(content) : isRenamedOnly || kind === 'mode' ? '' : `+${added} −${removed}`;
     const facts = [size, what, this.agents.authorOf(entry.by), clock(time), note];
     return {
       label: path.basename(filePath), description: facts.filter(fact => fact !== '').join(' · '),

@@ -484,6 +484,8 @@ export function changesSuite(): void {
       assert.equal((await api.request('fileops/applyPatch', { patch, session_id: session.id! })).status, 'success');
       const row = await until(() => rowOf(path), 'it is listed');
       assert.match(String(row.decorations?.tooltip), /^1 change of .+: executable bit$/);
+      const entry = (await insides.history.entries()).find(({ path: changed }) => changed === path);
+      assert.match(insides.history.itemOf(entry!).description!, /^executable bit · /);
     });
 
     it('is the same in a file with CRLF and a byte order mark, byte for byte', async () => {
