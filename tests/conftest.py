@@ -5,6 +5,7 @@ import gc
 import itertools
 import os
 import shutil
+import signal
 import sys
 import tempfile
 from collections.abc import Generator
@@ -28,6 +29,9 @@ from support.warm_start import POOL, install
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 os.environ.pop("PYTHONUNBUFFERED", None)  # a shared daemon does not inherit it, so the fork server could not start one
 sys.dont_write_bytecode = False  # also of tests, whose assertions pytest would rewrite in each run
+for number in (signal.SIGINT, signal.SIGQUIT):  # which a shell lets its background jobs ignore, and what they start
+    if signal.getsignal(number) == signal.SIG_IGN:
+        signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
 
 # Shared daemons keep a record of changes: that of a test is not the user's, nor that of another process of tests.
 _STATE = tempfile.TemporaryDirectory(prefix="fileops-state-", dir=IN_MEMORY, ignore_cleanup_errors=True)
