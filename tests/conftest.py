@@ -68,6 +68,7 @@ PARTS = {
     "tests/clients/": "processes",
 }
 
+YOUNG = 20_000  # objects that are made until they are searched for garbage; with 700 it takes half as long again
 N_VAIN = pytest.StashKey[int]()  # tests of this process that failed by waiting
 
 install()  # most processes of the program are forked from a warm one
@@ -100,6 +101,7 @@ def pytest_collection() -> Generator[None, object, object]:
         return (yield)
     finally:
         gc.freeze()
+        gc.set_threshold(YOUNG, *gc.get_threshold()[1:])
         gc.enable()
         collapse()
 
