@@ -106,7 +106,7 @@ def session_of(by: By) -> SessionName | None:
     return by.session_id if isinstance(by, (BySession, ByCommand)) else None  # a union would be made anew at each call
 
 
-class FileVersion(Struct, frozen=True, gc=False):
+class FileVersion(Struct, frozen=True, gc=False, omit_defaults=True):
     """What the record knows of a file at one moment. digest: None if the content is not kept."""
 
     digest: bytes | None
@@ -130,7 +130,7 @@ class FileVersion(Struct, frozen=True, gc=False):
 # 7. A person keeps an agent's entry, which can be taken back, or undoes it: the undo names this entry in `undoes`, and
 #    is this one's `undone_by`. To redo is to undo the undo, which puts this entry in force again.
 # 8. Otherwise an entry never changes. The oldest ones are removed when the record has reached its limits.
-class Entry(Struct, frozen=True, kw_only=True, gc=False):
+class Entry(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     """One change of one file. A file that does not exist has no version (None).
 
     time: seconds since the epoch. path: canonical. before: also None if the content before is not known

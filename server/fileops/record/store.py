@@ -22,7 +22,7 @@ from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
 import msgspec
-from msgspec.structs import replace
+from msgspec.structs import force_setattr, replace
 
 from fileops.model.digest import content_digest
 from fileops.model.internal_errors import UnknownId
@@ -1205,9 +1205,10 @@ def _command_of(row: tuple[Any, ...]) -> CommandRecord:
 def _entry_of(row: tuple[Any, ...]) -> Entry:
     _, path, moved_from, moved_to, body = row
     entry = _ENTRY.decode(body)
+    force_setattr(entry, "path", path.decode(*_NAMES))  # nobody else has the entry yet, and a copy of it costs more
     if moved_from is None and moved_to is None:
-        return replace(entry, path=path.decode(*_NAMES))
-    return replace(entry, path=os.fsdecode(path), moved_from=_decode_path(moved_from), moved_to=_decode_path(moved_to))
+        return entry
+    return replace(entry, moved_from=_decode_path(moved_from), moved_to=_decode_path(moved_to))
 
 
 def _pack_body(entry: Entry) -> bytes:

@@ -575,10 +575,12 @@ class ClientHistory:
         )
 
     def _may_rewind(self, store: RecordedChanges, entry: Entry) -> bool:
+        if not self.is_agent:
+            return True
         session_id = session_of(entry.by)
-        if not self.is_agent or session_id is None:
-            return not self.is_agent
-        return self._names.is_own(session_id) and store.is_known_by_name(session_id, entry.time)
+        return (
+            session_id is not None and self._names.is_own(session_id) and store.is_known_by_name(session_id, entry.time)
+        )
 
     def _author(self, by_session: SessionName | None) -> By:
         """Return the author to record: the session, or else the client's user."""

@@ -18,7 +18,7 @@ from fileops.model.rewind import FileStep, LeftReason, RewindConflict
 from fileops.ports import RecordedChanges
 from fileops.record.history import Look
 from fileops.service.rewind.answers import FileHistory, find_rewind
-from fileops.service.rewind.lineage import Lineages, follows_all, follows_others
+from fileops.service.rewind.lineage import Lineages, follows_others
 
 _TICK_S = 0.01  # the kernel's stamps have the time of its last tick
 TOO_LONG = f"The file is too long now to be compared: more than {MAX_COMPARED_BYTES >> 20} MB."
@@ -53,11 +53,10 @@ def rewind_of_file(
 ) -> FileRewind:
     """Plan the rewind of the chosen entries, newest first, of the file that is now at a path. Raises: BinaryFile.
 
-    Args: lineages: have read the entries of the file already.
+    Args: lineages: follow the renames by others, and may have read the entries of the file already.
     """
     present = snapshot.data if snapshot.exists else None
-    lineages = Lineages(look.store, follows_all) if lineages is None else lineages
-    lineage = lineages.following(follows_others(chosen)).of(path)
+    lineage = (lineages or Lineages(look.store, follows_others(chosen))).of(path)
     edits = look.edits_of_entries(chosen)
     overwritten = find_overwritten(look.store, lineage, {entry.entry_id for entry in chosen}, snapshot)
     replacing = () if overwritten is None else tuple(entry.entry_id for entry in overwritten.entries)

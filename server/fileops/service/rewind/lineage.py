@@ -4,8 +4,7 @@ Entries belong to a path. A rename is a deletion and a creation that name each o
 removed name, and those after it, under the new name, belong to one file.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from functools import partial
+from collections.abc import Callable, Collection, Iterable, Iterator
 
 from fileops.model.history import AppliedEdit
 from fileops.model.record import Entry, LogQuery
@@ -40,12 +39,12 @@ class Lineages:
         found: list[Entry] = []
         entries, taken_back = self.entries_at(path), tuple[str, ...]()
         for _ in range(MAX_RENAMES):
-            moved = _last(entries, partial(self._arrives, taken_back=taken_back))
+            created = [n for n, entry in enumerate(entries) if entry.kind == "create"]
+            moved = next((n for n in reversed(created) if self._arrives(entries[n], taken_back)), None)
             if moved is None:
                 break
-            created = entries[moved]
             found = entries[moved if has_arrivals else moved + 1 :] + found
-            departure = self._store.other_half(created)
+            departure = self._store.other_half(entries[moved])
             entries = [] if departure is None else self._entries_until(departure)
             # Before an undo gave the file its name back, it had the one that the undone rename gave to it.
             taken_back = () if departure is None else departure.undoes
@@ -80,10 +79,8 @@ class Lineages:
         is_same_file = known is not None and not any(map(_is_new_file, lineage[known + 1 :]))
         return path if is_same_file else edit.path
 
-    def _arrives(self, entry: Entry, taken_back: Collection[str] = ()) -> bool:
-        if entry.kind != "create":
-            return False
-        return (entry.entry_id in taken_back or self._is_followed(entry)) and self._is_half(entry)
+    def _arrives(self, created: Entry, taken_back: Collection[str]) -> bool:
+        return (created.entry_id in taken_back or self._is_followed(created)) and self._is_half(created)
 
     def has_left(self, entry: Entry) -> bool:
         """Return whether the entry only gave its file another name."""
@@ -143,7 +140,3 @@ def follows_all(entry: Entry) -> bool:
 
 def _is_new_file(entry: Entry) -> bool:
     return entry.kind == "create" and entry.moved_from is None and not entry.is_undo
-
-
-def _last(entries: Sequence[Entry], matches: Callable[[Entry], bool]) -> int | None:
-    return next((n for n in range(len(entries) - 1, -1, -1) if matches(entries[n])), None)

@@ -12,6 +12,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
+from functools import partial
 from itertools import product
 from typing import cast
 
@@ -206,17 +207,14 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
                 conflicts.append(_to_conflict(error, path, chosen))
         if request.target.kind != "change_ids":
             self._plan_renames(look, groups, plans)
-            entries = {entry.entry_id: (path, entry) for path, chosen in groups.items() for entry in chosen}
-            for entry in possible:
-                entries.setdefault(entry.entry_id, (entry.path, entry))
-            for path, file in plans.items():
-                newest = None if file.change.plan.snapshot.exists else self.store.newest(path)
-                if newest is not None and newest.kind == "delete" and not (newest.moved_to or newest.undoes):
-                    entries.setdefault(newest.entry_id, (path, newest))
             contents = look.contents()
-            if any(self._has_left(entry, contents) for _, entry in _not_restored(entries.values(), plans)):
-                removals = [found for found in entries.values() if self._has_left(found[1], contents)]
-                self._leave_changed_renames(removals, plans)
+            may_remove = partial(self._find_what_may_remove, groups, possible, plans)
+            if any(self._has_left(entry, contents) for _, entry in _not_restored(may_remove(), plans)):
+                removals = dict[str, tuple[str, Entry]]()
+                for path, entry in may_remove():
+                    if self._has_left(entry, contents):
+                        removals.setdefault(entry.entry_id, (path, entry))
+                self._leave_changed_renames(list(removals.values()), plans)
         conflicts += [*(conflict for file in plans.values() for conflict in file.rewind.conflicts), *unsure]
         files = [file for file in plans.values() if file.rewind.undone or file.change.has_effect]
         if request.target.kind == "change_ids" and not files and not conflicts:
@@ -256,6 +254,7 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
             snapshot = self.fs.read(path)
         except PathMoved:
             raise UndoConflict(explanation="the path leads elsewhere now") from None
+        lineages = lineages.following(follows_others(chosen))
         if request.target.kind == "change_ids":
             rewind = places.rewind_of(path, snapshot, request.target.ids, self.may_rewind)
         else:
@@ -263,7 +262,7 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
             if undecided is not None and (decided := undecided.decided.get(path)):
                 rewind = without_decided(rewind, snapshot, decided, undecided.partly)
         change = self._change(snapshot, rewind.content, rewind.undone, rewind.splices)
-        change = self._with_permissions(change, rewind, lineages.following(follows_others(chosen)))
+        change = self._with_permissions(change, rewind, lineages)
         # An undo that is partly undone stays in force, and so does what it undid.
         restored = tuple(dict.fromkeys(entry_id for entry in rewind.partly for entry_id in entry.undoes))
         change = replace(change, restored_ids=restored)
@@ -282,7 +281,7 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
 
         renames = renames_of(self.store, groups)
         n_of_path = Counter(path for rename in renames for path in (rename.old_path, rename.new_path))
-        while (rename := first_broken()) is not None:
+        while renames and (rename := first_broken()) is not None:
             renames.remove(rename)
             paths = (rename.old_path, rename.new_path)
             is_planned = all(path in plans for path in paths)
@@ -328,6 +327,20 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
         removal = self._change(new, None, removed.undone)
         plans[new.path] = PlannedFile(chosen=(rename.arrival,), rewind=removed, change=removal)
         return True
+
+    def _find_what_may_remove(
+        self, groups: Mapping[str, Sequence[Entry]], possible: Iterable[Entry], plans: Mapping[str, PlannedFile]
+    ) -> Iterator[tuple[str, Entry]]:
+        """Yield what the target changed or may have changed, and deletions by others of files that it changed.
+
+        Each has the path of its file. If an entry comes twice, the first path counts.
+        """
+        yield from ((path, entry) for path, chosen in groups.items() for entry in chosen)
+        yield from ((entry.path, entry) for entry in possible)
+        for path, file in plans.items():
+            newest = None if file.change.plan.snapshot.exists else self.store.newest(path)
+            if newest is not None and newest.kind == "delete" and not (newest.moved_to or newest.undoes):
+                yield path, newest
 
     def _has_left(self, entry: Entry, content_of: ContentOf) -> bool:
         """Return whether the text before is no longer at this name, because the file was removed or replaced since."""
