@@ -182,6 +182,8 @@ async def test_edit_that_the_editor_does_not_apply_is_an_error_and_changes_nothi
     assert result.error.code == "apply_refused"
     assert editor.text(file) == ("uno\ntwo\n" if how == "types meanwhile" else "un\ntwo\n")
     assert file.read_text() == "one\ntwo\n"
+    (tracked,) = await editor.client.tracked()
+    assert tracked.state == ("stale" if how == "types meanwhile" else "fresh")
     editor.apply = editor.oblige
     await editor.client.read(file)
     assert (await editor.client.edit(file, "two", "deux")).ok
@@ -217,6 +219,19 @@ async def test_change_notified_after_the_editors_answer_is_awaited(editor: Edito
     editor.apply = late
     result = await editor.client.edit(file, "two", "deux")
     assert (result.ok, told.is_set()) == (True, True)
+    assert editor.text(file) == "un\ndeux\n"
+
+
+async def test_slow_editor_is_waited_for_and_others_are_served(editor: EditorClient, file: Path):
+    editor.open(file)
+    editor.type(file, "one", "un")
+    await editor.client.read(file)
+    held = editor.apply = Held(editor.oblige)
+    call = editor.client.begin("fileops/edit", {"file_path": str(file), "old_string": "two", "new_string": "deux"})
+    await within(held.asked.wait())
+    assert (await editor.client.read(file.parent / "other")).code == "not_found"
+    held.unlock_and_close_later.set()
+    assert (await within(call))["status"] == "success"
     assert editor.text(file) == "un\ndeux\n"
 
 
