@@ -1,6 +1,6 @@
 """Real hosts in the mode companion: they keep their own tools, beside a person's editor with unsaved text.
 
-R-COMP-2: configured exactly as `mcp config` prints it by default.
+R-COMP-2: configured exactly as `mcp config` prints it by default; those that format, with that option more.
 """
 
 import json
@@ -73,6 +73,23 @@ OWN_TOOLS = [
 ]
 
 
+@dataclass(frozen=True)
+class OwnWrite:
+    """The host's own tool for whole texts."""
+
+    tool: str
+    path: str
+    content: str
+
+
+WRITES = {
+    "claude": OwnWrite("Write", "file_path", "content"),
+    "copilot": OwnWrite("create", "path", "file_text"),
+    "gemini": OwnWrite("write_file", "file_path", "content"),
+    "opencode": OwnWrite("write", "filePath", "content"),
+}
+
+
 @contextmanager
 def person_at(daemon: daemon_process.Place, project: Path) -> Generator[FileOpsClient]:
     """A person's editor in the project, whose record has begun."""
@@ -81,20 +98,72 @@ def person_at(daemon: daemon_process.Place, project: Path) -> Generator[FileOpsC
         yield editor
 
 
-def converse(own: OwnTools, place: Place, model: ScriptedModel) -> list[Result]:
+def converse(
+    own: OwnTools, place: Place, model: ScriptedModel, n_results: int, *, formats: bool = False
+) -> list[Result]:
+    """formats: the changed lines, as the user asks by the option of our server."""
     start = own.host.start(place, COMPANION)
+    if formats:
+        format_changed_lines(place)
     if own.session == "claude-code":  # it asks before its own edits, and nobody is there
         start = Start([*start.arguments, "--permission-mode", "acceptEdits"], start.environment)
+    if formats and own.session == "gemini":  # the same, for new files
+        start = Start([*start.arguments, "--yolo"], start.environment)
     with started(start, place) as (process, log):
         process.wait(CONVERSATION_S)
         output = log.read_text(encoding="utf-8", errors="replace")
-    assert len(model.results) == len(model.script) - 1, f"the conversation ended early: {output[-3000:]}"
+    assert len(model.results) >= n_results, f"the conversation ended early: {output[-3000:]}"
     return model.results
+
+
+def format_changed_lines(place: Place) -> None:
+    """Set the option in the configuration that was written for the host, with a formatter for Python."""
+    files = [*place.home.rglob("*.json"), *place.project.rglob("*.json")]
+    found = [file for file in files if '"--notices", "on"' in file.read_text(encoding="utf-8")]
+    assert len(found) == 1, files
+    text = found[0].read_text(encoding="utf-8")
+    found[0].write_text(text.replace('"--notices", "on"', '"--notices", "on", "--format", "changed"'), encoding="utf-8")
+    server = {"name": "ruff", "command": [str(PROGRAMS / "ruff"), "server"], "globs": ["*.py"]}
+    place.put({"~/.config/fileops/language-servers.json": json.dumps([server])})
+
+
+def steps_until_formatted(own: OwnTools, write: OwnWrite, project: Path) -> list[Callable[[Sequence[Result]], Step]]:
+    """Edits of a.py until one was formatted and edited on, then new files until one was."""
+    path = project / "a.py"
+    path.write_text("kept  =  0\nv0  =  1\n", encoding="utf-8")
+
+    def step(n: int) -> Callable[[Sequence[Result]], Step]:
+        def edit(_: Sequence[Result]) -> Step:
+            if n == 0:
+                return own.read(path)
+            text = path.read_text(encoding="utf-8")
+            if "done" in text:
+                if any(new.read_text(encoding="utf-8") == "new = 1\n" for new in project.glob("new*.py")):
+                    return Say("ALL-DONE")
+                fresh = project / f"new{n}.py"
+                return CallOfHost(write.tool, {write.path: str(fresh), write.content: "new  =  1\n"})
+            if (formatted := re.search(r"^v\d+ = 1$", text, re.MULTILINE)) is None:
+                return own.edit(path, f"v{n - 1}", f"v{n}", _nothing)
+            return own.edit(path, formatted[0], "done = 1", _nothing)
+
+        return edit
+
+    return [step(n) for n in range(N_EDITS)]
+
+
+def require_formatted(project: Path, editor: FileOpsClient, model: ScriptedModel) -> None:
+    """R-COMP-34: changed lines are formatted before the host writes them, and its next own calls go through."""
+    assert (project / "a.py").read_text(encoding="utf-8") == "kept  =  0\ndone = 1\n", model.results
+    texts = {new.name: new.read_text(encoding="utf-8") for new in project.glob("new*.py")}
+    assert "new = 1\n" in texts.values(), model.results
+    assert "ruff format changed the lines of your edit" in json.dumps(model.requests[-1].body)
+    entries = [entry for name in ("a.py", *texts) for entry in editor.log(file_path=project / name).entries]
+    assert {(entry.by.kind, entry.evidence) for entry in entries} == {("session", "commit")}, entries
 
 
 @pytest.mark.parametrize("own", OWN_TOOLS, ids=[own.host.name for own in OWN_TOOLS])
 def test_host_edits_by_its_own_tools_and_is_guarded_and_recorded(own: OwnTools, tmp_path: Path) -> None:
-    """R-COMP-2, R-COMP-15, R-COMP-21"""
+    """R-COMP-2, R-COMP-15, R-COMP-21, R-COMP-34"""
     project = tmp_path / "project"
     project.mkdir()
     path = project / "a.txt"
@@ -109,19 +178,22 @@ def test_host_edits_by_its_own_tools_and_is_guarded_and_recorded(own: OwnTools, 
         own.edit(path, "line 6\n", "mine 6\n", change_beside),
         own.edit(path, "line 6\n", "mine 6\n", _nothing),
         *([own.edit(path, *WITH_LINE_NUMBERS, _nothing)] if own.host.name in CORRECTED else []),
-        Say("ALL-DONE"),
     ]
-    model = ScriptedModel(script)
+    write = WRITES.get(own.host.name)
+    more = [] if write is None else steps_until_formatted(own, write, project)
+    model = ScriptedModel([*script, *more, Say("ALL-DONE")])
     with daemon_process.place() as daemon:
         daemon.start()
         with person_at(daemon, project) as editor, placed(tmp_path, model, daemon=daemon) as place:
-            results = converse(own, place, model)
+            results = converse(own, place, model, len(script), formats=write is not None)
             wait_until(lambda: [turn.ended is not None for turn in editor.turns()] == [True])
             if own.host.name in CORRECTED:
                 assert "mine 12\nline 13\n" in path.read_text(), results
                 assert "after removing line numbers" in results[4].text
             assert "changed since you read it" in results[2].text or "other 7" in results[2].text, results
             assert "mine 6\nother 7\n" in path.read_text()
+            if write is not None:
+                require_formatted(project, editor, model)
             entries = editor.log(file_path=path).entries
             agents = [entry for entry in entries if (entry.by.session_id or "").startswith(own.session)]
             assert len(agents) >= 1, entries
@@ -158,7 +230,7 @@ def test_cell_that_claude_writes_by_its_own_tool_is_recorded_and_undone(tmp_path
     with daemon_process.place() as daemon:
         daemon.start()
         with person_at(daemon, project) as editor, placed(tmp_path, model, daemon=daemon) as place:
-            results = converse(own, place, model)
+            results = converse(own, place, model, len(script) - 1)
             assert (source(0), source(1)) == ("x = 2", "y = 2"), results
             assert "modified since" in results[2].text  # the host's own check
             by_agent = [entry for entry in editor.log(file_path=path).entries if entry.by.kind == "session"]
@@ -166,78 +238,6 @@ def test_cell_that_claude_writes_by_its_own_tool_is_recorded_and_undone(tmp_path
             assert by_agent[0].edit_id is not None
             editor.undo(edit_id=by_agent[0].edit_id)
             assert (source(0), source(1)) == ("x = 1", "y = 2")
-
-
-@dataclass(frozen=True)
-class OwnWrite:
-    """The host's own tool for whole texts."""
-
-    name: str
-    tool: str
-    path: str
-    content: str
-
-
-WRITES = [
-    OwnWrite("claude", "Write", "file_path", "content"),
-    OwnWrite("copilot", "create", "path", "file_text"),
-    OwnWrite("gemini", "write_file", "file_path", "content"),
-    OwnWrite("opencode", "write", "filePath", "content"),
-]
-
-
-@pytest.mark.parametrize("write", WRITES, ids=[write.name for write in WRITES])
-def test_changed_lines_are_formatted_before_the_host_writes_them(write: OwnWrite, tmp_path: Path) -> None:
-    """R-COMP-34: the user has asked for it by the option of our server, and the host's next own calls go through."""
-    own = next(each for each in OWN_TOOLS if each.host.name == write.name)
-    project = tmp_path / "project"
-    project.mkdir()
-    path = project / "a.py"
-    path.write_text("kept  =  0\nv0  =  1\n", encoding="utf-8")
-
-    def step(n: int) -> Callable[[Sequence[Result]], Step]:
-        def edit(_: Sequence[Result]) -> Step:
-            text = path.read_text(encoding="utf-8")
-            if "done" in text:
-                if any(new.read_text(encoding="utf-8") == "new = 1\n" for new in project.glob("new*.py")):
-                    return Say("ALL-DONE")
-                fresh = project / f"new{n}.py"
-                return CallOfHost(write.tool, {write.path: str(fresh), write.content: "new  =  1\n"})
-            if (formatted := re.search(r"^v\d+ = 1$", text, re.MULTILINE)) is None:
-                return own.edit(path, f"v{n}", f"v{n + 1}", _nothing)
-            return own.edit(path, formatted[0], "done = 1", _nothing)
-
-        return edit
-
-    model = ScriptedModel([own.read(path), *map(step, range(N_EDITS)), Say("ALL-DONE")])
-    server = {"name": "ruff", "command": [str(PROGRAMS / "ruff"), "server"], "globs": ["*.py"]}
-    with daemon_process.place() as daemon:
-        daemon.start()
-        with person_at(daemon, project) as editor, placed(tmp_path, model, daemon=daemon) as place:
-            place.put({"~/.config/fileops/language-servers.json": json.dumps([server])})
-            with started(formatting(own.host.start(place, COMPANION), own, place), place) as (process, log):
-                process.wait(CONVERSATION_S)
-                output = log.read_text(encoding="utf-8", errors="replace")
-            assert path.read_text(encoding="utf-8") == "kept  =  0\ndone = 1\n", (model.results, output[-3000:])
-            texts = {new.name: new.read_text(encoding="utf-8") for new in project.glob("new*.py")}
-            assert "new = 1\n" in texts.values(), model.results
-            assert "ruff format changed the lines of your edit" in json.dumps(model.requests[-1].body)
-            entries = [entry for name in ("a.py", *texts) for entry in editor.log(file_path=project / name).entries]
-            assert {(entry.by.kind, entry.evidence) for entry in entries} == {("session", "commit")}, entries
-
-
-def formatting(start: Start, own: OwnTools, place: Place) -> Start:
-    """Set the option in the configuration that was written for the host; returns how it is started."""
-    files = [*place.home.rglob("*.json"), *place.project.rglob("*.json")]
-    found = [file for file in files if '"--notices", "on"' in file.read_text(encoding="utf-8")]
-    assert len(found) == 1, files
-    text = found[0].read_text(encoding="utf-8")
-    found[0].write_text(text.replace('"--notices", "on"', '"--notices", "on", "--format", "changed"'), encoding="utf-8")
-    if own.session == "claude-code":
-        return Start([*start.arguments, "--permission-mode", "acceptEdits"], start.environment)
-    if own.session == "gemini":
-        return Start([*start.arguments, "--yolo"], start.environment)
-    return start
 
 
 def test_copilot_is_shown_unsaved_text_and_its_shell_commands_are_recorded(tmp_path: Path) -> None:
@@ -260,7 +260,7 @@ def test_copilot_is_shown_unsaved_text_and_its_shell_commands_are_recorded(tmp_p
         daemon.start()
         with person_at(daemon, project) as editor, placed(tmp_path, model, daemon=daemon) as place:
             editor.did_open(path, unsaved)
-            results = converse(own, place, model)
+            results = converse(own, place, model, len(script) - 1)
             assert results[0].text.startswith(unsaved.removesuffix("\n")), results
             assert results[1].text.startswith("typed 3\nline 4"), results
             assert "has unsaved text of" in results[0].text
