@@ -27,6 +27,7 @@ async function measured(vsix, out) {
   });
   await new Promise(resolve => server.listen(0, '127.0.0.1', resolve));
   workbench = await openWorkbench(name, {
+    isSeen: true,
     out, env: { MEASURED_JSON: report, FILEOPS_PAGE: `http://127.0.0.1:${server.address().port}` },
     testDriver: { extension: path.join(unpacked, 'extension'), tests: path.join(EXTENSION, 'dist-test/measure') },
     settings: { 'fileops.interpreter': process.env.FILEOPS_PYTHON, 'files.autoSave': 'off', 'fileops.ask': 'each_edit' },

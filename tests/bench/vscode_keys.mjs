@@ -135,6 +135,7 @@ async function opened(label, extension, turns) {
   });
   await new Promise(resolve => server.listen(0, '127.0.0.1', resolve));
   workbench = await openWorkbench(name, {
+    isSeen: true,
     out: folder, env: { FILEOPS_PAGE: `http://127.0.0.1:${server.address().port}` },
     files: { 'text.txt': Array.from({ length: N_LINES }, (_, n) => `line ${n + 1}\n`).join('') },
     testDriver: { extension, tests: path.join(EXTENSION, 'dist-test/typing') },

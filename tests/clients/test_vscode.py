@@ -55,8 +55,11 @@ OF_FLOOR = {
 COVERED = {"mocha-new", "keys-new"}  # the runs that count for the coverage
 MIN_LINE_COVERAGE = 85.0  # per cent; measured 86.9 without the bundled wheels
 
-# One workbench at a time: it has some ten processes, and where several are played, keys meet windows that lag behind.
-pytestmark = [pytest.mark.xdist_group("vscode"), pytest.mark.timeout(1800, func_only=True)]
+pytestmark = pytest.mark.timeout(1800, func_only=True)
+# A workbench has some ten processes, and where several are played, keys meet windows that lag behind. So there is one
+# for keys at a time, and one beside it for the suites, which press none.
+SUITES = pytest.mark.xdist_group("suites of vscode")
+KEYS = pytest.mark.xdist_group("keys of vscode")
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -129,7 +132,8 @@ def bare_python() -> str:
     return os.path.join(sys.base_prefix, "bin", f"python{sys.version_info.major}.{sys.version_info.minor}")
 
 
-@pytest.mark.parametrize("editor", ["floor", "new"])
+@SUITES
+@pytest.mark.parametrize("editor", ["new", "floor"])
 def test_suites_pass_in_the_extension_host(editor: str, vsix: Path, runs: Path, covered: Callable[[str], None]) -> None:
     done = node("mocha.mjs", editor, runs / f"mocha-{editor}", vsix, env=OF_FLOOR if editor == "floor" else {})
     assert done.returncode == 0, done.stdout + done.stderr
@@ -163,6 +167,7 @@ def played_with(act: Callable[[dict[str, str]], list[str]], *story: str | Path, 
     return read
 
 
+@KEYS
 def test_package_works_without_any_setting(vsix: Path, runs: Path) -> None:
     """It sets up its own server. The person connects Claude Code from the menu, which then edits by its own tools."""
 
@@ -236,7 +241,8 @@ def pictures() -> list[Path]:
     return [Path(folder).resolve()] if folder else []
 
 
-@pytest.mark.parametrize("editor", ["floor", "new"])
+@KEYS
+@pytest.mark.parametrize("editor", ["new", "floor"])
 def test_user_decides_by_keyboard_what_is_written_and_what_waits(
     editor: str, vsix: Path, runs: Path, covered: Callable[[str], None]
 ) -> None:
@@ -249,6 +255,7 @@ def test_user_decides_by_keyboard_what_is_written_and_what_waits(
     covered(run.name)
 
 
+@KEYS
 async def test_window_counts_as_the_terminal_and_lists_what_is_in_its_folders(
     vsix: Path, runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -286,6 +293,7 @@ async def test_window_counts_as_the_terminal_and_lists_what_is_in_its_folders(
     assert await story.wait() == 0, "".join(said)
 
 
+@KEYS
 def test_review_is_decided_by_an_act_of_the_user_alone(vsix: Path, runs: Path) -> None:
     done = node("reload.mjs", "new", runs / "reload-new", vsix)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -302,6 +310,7 @@ class EditorsPlace(daemon_process.Place):
         return self.path
 
 
+@KEYS
 def test_user_with_unsaved_text_decides_what_hosts_make_by_their_own_tools_and_by_ours(
     vsix: Path, runs: Path, tmp_path: Path
 ) -> None:

@@ -7,7 +7,7 @@ import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { EXTENSION, HERE } from './paths.mjs';
-import { openWorkbench, say } from './workbench.mjs';
+import { openWorkbench, say, VISIBLE } from './workbench.mjs';
 
 const [name, outGiven, vsix] = process.argv.slice(2);
 const out = path.resolve(outGiven);
@@ -33,7 +33,7 @@ let exitCode;
 try {
   exitCode = await Promise.race([workbench.finished, new Promise(resolve => setTimeout(() => resolve('timeout'), RUN_MS))]);
   if ((exitCode === 0) !== (failing.length === 0)) {
-    await workbench.page.screenshot({ path: path.join(out, 'end.png') });
+    await workbench.page.screenshot({ path: path.join(out, 'end.png'), style: VISIBLE });
     console.log(workbench.evidence());
   }
 } finally {

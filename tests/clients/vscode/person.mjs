@@ -2,7 +2,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { EXTENSION } from './paths.mjs';
-import { until } from './workbench.mjs';
+import { until, VISIBLE } from './workbench.mjs';
 
 const MANIFEST = JSON.parse(fs.readFileSync(path.join(EXTENSION, 'package.json'), 'utf8'));
 
@@ -102,7 +102,7 @@ export function personAt({ page, workspace }, images) {
   async function picture() {
     let last;
     return until(async () => {
-      const now = await page.screenshot({ animations: 'disabled' });
+      const now = await page.screenshot({ animations: 'disabled', style: VISIBLE });
       const isSame = last?.equals(now);
       last = now;
       return isSame ? now : undefined;

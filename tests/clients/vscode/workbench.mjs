@@ -73,11 +73,36 @@ function builtIn(code, folder) {
   return folder;
 }
 
-/** In the page: a progress bar that moves, as one does while a review waits, makes a frame of the window each 17 ms. */
+/** A sheet for a picture of the page. */
+export const VISIBLE = 'html { opacity: 1 !important; }';
+
+/** In the page. A progress bar that moves, as one does while a review waits, makes a frame of the window each 17 ms. */
 function stopAnimations() {
   const sheet = new CSSStyleSheet();
   sheet.replaceSync('*, ::before, ::after { animation: none !important; transition: none !important; }');
   document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet];
+}
+
+/** In the page. What is transparent is laid out, and not drawn: nobody looks. */
+function hide() {
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync('html { opacity: 0; }');
+  document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet];
+}
+
+/** In the page. A message for the window is a blob, which another process of the browser keeps until the window asks for it. */
+function readMessagesHere() {
+  const { readAsArrayBuffer } = FileReader.prototype;
+  FileReader.prototype.readAsArrayBuffer = function read(message) {
+    if (message instanceof ArrayBuffer) queueMicrotask(() => this.onload({ target: { result: message } }));
+    else readAsArrayBuffer.call(this, message);
+  };
+  globalThis.WebSocket = class extends WebSocket {
+    constructor(...args) {
+      super(...args);
+      this.binaryType = 'arraybuffer';
+    }
+  };
 }
 
 /** Puts the extension of a package into a folder: at a tenth of the processor time of the editor's own command. */
@@ -89,10 +114,10 @@ function unpack(vsix, folder) {
 
 /**
  * name: "floor" or "new"; with FILEOPS_GATED=1 proposed API is closed in it. Options: out (folder for logs), files (name → text, the workspace), preinstall (extension
- * folders), prepare (called with the workspace's folder before the editor starts), vsix (to be in its folder of extensions), install (a vsix, by the editor's own command), testDriver ({extension, tests}: run mocha in the extension host), env, settings, isWhole (with all extensions that VS Code has).
+ * folders), prepare (called with the workspace's folder before the editor starts), vsix (to be in its folder of extensions), install (a vsix, by the editor's own command), testDriver ({extension, tests}: run mocha in the extension host), env, settings, isWhole (with all extensions that VS Code has), isSeen (it draws).
  */
 export async function openWorkbench(name, options) {
-  const { out, files = {}, preinstall = [], vsix, install, testDriver, env = {}, settings = {}, isWhole = false, prepare = () => undefined } = options;
+  const { out, files = {}, preinstall = [], vsix, install, testDriver, env = {}, settings = {}, isWhole = false, isSeen = false, prepare = () => undefined } = options;
   const node = path.join(EDITORS, `node-${name}`, 'bin/node');
   const home = fs.mkdtempSync(path.join(os.tmpdir(), 'fileops-vscode-'));
   const editor = path.join(EDITORS, name, 'code-server/lib/vscode');
@@ -148,7 +173,7 @@ export async function openWorkbench(name, options) {
       executablePath: CHROMIUM, headless: true,
       args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'] });
     const page = await browser.newPage({ viewport: testDriver ? { width: 1200, height: 700 } : { width: 1600, height: 900 } });
-    await page.addInitScript(stopAnimations);
+    for (const script of [stopAnimations, readMessagesHere, ...(isSeen ? [] : [hide])]) await page.addInitScript(script);
     // Playwright listens to each message between the window and its extensions, a tenth of the processor time of the suites.
     await page._connection.toImpl(page).delegate._mainFrameSession._client.send('Network.disable');
     const consoleLog = fs.createWriteStream(path.join(out, 'console.log'));
@@ -193,7 +218,7 @@ export async function play(workbench, out, story, atEnd = () => undefined) {
     exitCode = 0;
   } catch (error) {
     console.log(`FAILED ${inspect(error).slice(0, 2000)}\n${workbench.evidence()}`);
-    await workbench.page.screenshot({ path: path.join(out, 'failed.png') }).catch(() => undefined);
+    await workbench.page.screenshot({ path: path.join(out, 'failed.png'), style: VISIBLE }).catch(() => undefined);
   } finally {
     atEnd();
     await workbench.close();
