@@ -118,7 +118,7 @@ export function changesSuite(): void {
       try {
         let text = LINES;
         do {
-          if (isReported) list.refresh(path);
+          list.refresh(path); // so what the reload by the agent's edit would ask later is asked now
           await list.settled;
           [nAsked, isReported] = [0, false];
           for (const typed of ['x', 'y', 'z']) {
