@@ -27,7 +27,8 @@ from support.warm_start import POOL, install
 
 # Daemons start as they do for a user, from compiled modules: to compile them doubles the processor time of a start.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-os.environ.pop("PYTHONUNBUFFERED", None)  # a shared daemon does not inherit it, so the fork server could not start one
+for name in ("PYTHONUNBUFFERED", "LANGUAGE"):  # shared daemons do not inherit them: the fork server could start none
+    os.environ.pop(name, None)
 sys.dont_write_bytecode = False  # also of tests, whose assertions pytest would rewrite in each run
 for number in (signal.SIGINT, signal.SIGQUIT):  # which a shell lets its background jobs ignore, and what they start
     if signal.getsignal(number) == signal.SIG_IGN:
