@@ -754,17 +754,10 @@ os.execv(sys.argv[2], sys.argv[2:])
 """
 
 
-def test_file_stays_as_it_is_where_its_change_cannot_be_recorded(home: Path) -> None:
-    """Else --remove would not know the new text for ours. The record is longer than the file, and reaches a limit."""
-    settings = home / ".config" / "zed" / "settings.json"
-    assert write(home, "zed", "--yes").returncode == 0
-    before = snapshot(home)
-    record = home / ".local" / "state" / "fileops-server" / "host-settings.json"
-    assert record.stat().st_size > 2 * settings.stat().st_size
-    limit = str(2 * settings.stat().st_size)
-    again = command("zed", "--yes", "--replace", "--command", "another-program")
-    done = subprocess.run(
-        [sys.executable, "-c", LIMITED, limit, *again],
+def limited(home: Path, n_bytes: int, command: list[str]) -> subprocess.CompletedProcess[str]:
+    """Run a command that can write no file longer than that."""
+    return subprocess.run(
+        [sys.executable, "-c", LIMITED, str(n_bytes), *command],
         cwd=home.parent / "project",
         env=environment(home) | {"PYTHONDONTWRITEBYTECODE": "1"},  # Python 3.11 would leave half of a module
         stdin=subprocess.DEVNULL,
@@ -773,8 +766,31 @@ def test_file_stays_as_it_is_where_its_change_cannot_be_recorded(home: Path) -> 
         text=True,
         timeout=50,
     )
+
+
+def test_file_stays_as_it_is_where_its_change_cannot_be_recorded(home: Path) -> None:
+    """Else --remove would not know the new text for ours. The record is longer than the file, and reaches a limit."""
+    settings = home / ".config" / "zed" / "settings.json"
+    assert write(home, "zed", "--yes").returncode == 0
+    before = snapshot(home)
+    record = home / ".local" / "state" / "fileops-server" / "host-settings.json"
+    assert record.stat().st_size > 2 * settings.stat().st_size
+    again = command("zed", "--yes", "--replace", "--command", "another-program")
+    done = limited(home, 2 * settings.stat().st_size, again)
     assert done.returncode == 1
     assert "host-settings.json" in done.stderr
+    assert snapshot(home) == before
+
+
+def test_change_that_could_not_be_written_is_not_recorded(home: Path) -> None:
+    """Else --remove would take out what the user writes there later."""
+    settings = home / ".config" / "zed" / "settings.json"
+    settings.parent.mkdir(parents=True)
+    settings.write_text(json.dumps({"long": "x" * 100_000}))
+    before = snapshot(home)
+    done = limited(home, 50_000, command("zed", "--yes"))
+    assert done.returncode == 1
+    assert "settings.json cannot be written: File too large" in done.stderr
     assert snapshot(home) == before
 
 
