@@ -575,6 +575,7 @@ async def test_lines_of_others_that_a_write_removed_are_named_and_come_back(
     assert f"`fileops-server undo {loss_id}` brings them back." in after["systemMessage"]
     path.write_text(mine.replace("line 20\n", "later 20\n"))
     restored = mine.replace("line 20\n", "later 20\n") + "fresh\n"
+    person.claim_all()
     if by == "the person":
         undone = await person.call("fileops/undo", {"edit_id": loss_id})
         assert undone["error"] is None
@@ -583,6 +584,7 @@ async def test_lines_of_others_that_a_write_removed_are_named_and_come_back(
         undone = await agent.tool("Undo", edit_id=loss_id)
         assert not undone.get("isError"), undone
     assert path.read_text() == restored
+    assert (await person.notification("fileops/didEdit"))["file_path"] == str(path)
     again = await person.call("fileops/undo", {"edit_id": loss_id})
     assert again["error"]["code"] == "undo_conflict"  # they are there
     assert path.read_text() == restored

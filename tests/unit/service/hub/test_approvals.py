@@ -314,6 +314,16 @@ async def test_agent_that_demands_every_question_ends_what_always_has_allowed(da
     assert len(editor.asked) == 2
 
 
+async def test_editor_that_wants_each_edit_is_not_asked_where_the_host_decides(
+    daemon: SharedDaemon, file: Path
+) -> None:
+    editor = await asked_editor(daemon, file, answers({"outcome": "cancel"}), ask="each_edit")
+    host = await daemon.host(file.parent, approve="host")
+    await host.tool("Read", file_path=str(file))
+    assert code_of(await host.tool("Edit", **edit_of(file))) is None
+    assert editor.asked == []
+
+
 # --- "always" ------------------------------------------------------------------------------------------------------
 
 
