@@ -241,16 +241,28 @@ async def test_broken_file_under_unsaved_cells_is_read_but_not_edited(editor: No
     assert "no notebook any more" in refused.output
 
 
-async def test_change_that_does_not_fit_puts_the_notebook_in_doubt(editor: NotebookEditor, study: Path) -> None:
+UNKNOWN_CELL = {"document": {"uri": "vscode-notebook-cell:/other#1", "version": 2}, "changes": [{"text": "x"}]}
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        {"textContent": [UNKNOWN_CELL]},
+        {"structure": {"array": {"start": 9, "deleteCount": 0}}},
+        {"structure": {"array": {"start": 0, "deleteCount": 9}}},
+    ],
+    ids=["text of another cell", "after the last cell", "more than all cells"],
+)
+async def test_change_that_does_not_fit_puts_the_notebook_in_doubt(
+    editor: NotebookEditor, study: Path, cells: Any
+) -> None:
     editor.open(study)
     editor.put(1, 1, [])
     assert (await editor.client.read(study)).ok
     editor.version += 1
-    changed = {"document": {"uri": "vscode-notebook-cell:/other#1", "version": 2}, "changes": [{"text": "x"}]}
-    change = {"cells": {"textContent": [changed]}}
     editor.client.notify(
         "notebookDocument/didChange",
-        {"notebookDocument": {"uri": editor.uri, "version": editor.version}, "change": change},
+        {"notebookDocument": {"uri": editor.uri, "version": editor.version}, "change": {"cells": cells}},
     )
     assert (await editor.client.read(study)).code == "apply_refused"
     editor.close()
