@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from watchdog.observers.inotify_c import InotifyConstants, InotifyEvent, Mask, WatchDescriptor
 from watchdog.observers.polling import PollingObserver
 
@@ -300,6 +301,17 @@ def test_moved_names_the_files_whose_stamps_have_changed(tmp_path: Path) -> None
     folder.mkdir()
     missing = [(str(path), None) for path in (new, folder, tmp_path / "missing")]
     assert find_changed_paths([*files, *missing]) == [str(written), str(gone), str(new)]
+
+
+@pytest.mark.parametrize("field", ["ino", "size_bytes", "mtime_ns", "ctime_ns"])
+def test_file_whose_stamp_differs_in_one_thing_has_changed(tmp_path: Path, field: str) -> None:
+    """A rename changes the time of the inode in most filesystems, and in others only the inode differs."""
+    path = tmp_path / "file"
+    path.write_text("text", encoding="utf-8")
+    stamp = stamp_of(path.stat())
+    assert find_changed_paths([(str(path), stamp)]) == []
+    other = replace(stamp, **{field: getattr(stamp, field) + 1})
+    assert find_changed_paths([(str(path), other)]) == [str(path)]
 
 
 # --- our own commits --------------------------------------------------------------------------------------------
