@@ -30,7 +30,7 @@ class Host:
         return self.answers.read(*LENGTH.unpack(self.answers.read(LENGTH.size)))
 
     def ask(self, value: str, *arguments: object, **more: object) -> dict[str, Any]:
-        request = {"name": "p", "group": "g", "value": value, "arguments": arguments, **more}
+        request = {"value": value, "arguments": arguments, **more}
         body = json.dumps(request).encode("ascii")
         self.requests.write(LENGTH.pack(len(body)) + body)
         self.requests.flush()
@@ -49,6 +49,7 @@ def test_host_answers_in_turn_and_ends_with_its_pipe(host: Host) -> None:
     """It ends by itself, since a daemon that was killed cannot end it."""
     assert host.ask("posixpath:basename", "/a/b\udcff") == {"text": "b\udcff"}
     assert host.ask("operator:truth", 3) == {"odd": "bool"}
+    assert host.ask("builtins : str.upper [extra]", "a") == {"text": "A"}  # as an entry point may be written
     assert host.ask("builtins:list", [[0, 1, "x"], [2, 3, "y"]], max_places=1) == {"places": [[0, 1, "x"]]}
     assert host.ask("builtins:print", "to stderr, not between two frames") == {"text": None}
     host.requests.close()

@@ -93,9 +93,7 @@ class SyntaxChecker:
     def call(self, language: str, content: str) -> "PluginCall | None":
         """Begin to parse a text. If no process is idle, start one for later and return None. Raises: PluginFailed."""
         request: dict[str, object] = {
-            "name": "syntax",
             "value": "fileops.service.plugins.syntax_parsers:faults_of",
-            "group": "fileops",
             "arguments": [language, content.removeprefix("\ufeff")],
         }
         processes = self._present_processes()

@@ -105,7 +105,11 @@ def register_installed() -> None:
 
 def _strategy(entry: "EntryPoint") -> StrategyPlugin:
     def find(text: str, old_string: str, new_string: str) -> Iterable[tuple[int, int, str]]:
-        request = {**_to_json(entry), "arguments": [text, old_string, new_string], "max_places": MAX_PLACES}
+        request: dict[str, object] = {
+            "value": entry.value,
+            "arguments": [text, old_string, new_string],
+            "max_places": MAX_PLACES,
+        }
         answer = _running[0].call(lambda: StrategyFailed(strategy=entry.name, reason=_TOO_MANY), request)
         if (failed := answer.get("failed")) is not None:
             raise PluginFailed(reason=str(failed))
@@ -116,7 +120,7 @@ def _strategy(entry: "EntryPoint") -> StrategyPlugin:
 
 def _processor(entry: "EntryPoint") -> ProcessorPlugin:
     def transform(file_path: str, before: str | None, after: str) -> str | None:
-        request = {**_to_json(entry), "arguments": [file_path, before, after]}
+        request: dict[str, object] = {"value": entry.value, "arguments": [file_path, before, after]}
         answer = _running[0].call(lambda: ProcessingFailed(processor=entry.name, reason=_TOO_MANY), request)
         if (failed := answer.get("failed")) is not None:
             raise PluginFailed(reason=str(failed))
@@ -130,7 +134,7 @@ def _processor(entry: "EntryPoint") -> ProcessorPlugin:
 
 def _validator(entry: "EntryPoint") -> ValidatorPlugin:
     def check(file_path: str, before: str | None, after: str) -> str | None:
-        request = {**_to_json(entry), "arguments": [file_path, before, after]}
+        request: dict[str, object] = {"value": entry.value, "arguments": [file_path, before, after]}
         answer = _running[0].call(lambda: ValidationFailed(validator=entry.name, reason=_TOO_MANY), request)
         if (failed := answer.get("failed")) is not None:
             raise PluginFailed(reason=f"it failed itself ({failed})")
@@ -140,10 +144,6 @@ def _validator(entry: "EntryPoint") -> ValidatorPlugin:
         return None if reason is None else str(reason)
 
     return check
-
-
-def _to_json(entry: "EntryPoint") -> dict[str, object]:
-    return {"name": entry.name, "value": entry.value, "group": entry.group}
 
 
 def _unique(entries: "Iterable[EntryPoint]", kind: str, taken: set[str]) -> "Iterator[EntryPoint]":
