@@ -425,6 +425,19 @@ def test_new_file_of_a_command_with_the_text_of_a_save_may_be_the_saved_one(
     assert (entry.by, entry.settled) == (unsure(BY_MAKE, person) if is_of_person else BY_MAKE, True)
 
 
+def test_change_that_was_kept_before_its_author_is_certain_stays_kept() -> None:
+    """R-KEEP-2. A list shows a change at once, while an editor may still report a save."""
+    store = RecordStore(None)
+    writer = EntryWriter(store, CommandWindows(), TurnRegistry(), lambda _entries: None)
+    writer.write(replace(observed("/p/a", "x", "y", AT, MAKE), is_open=True))
+    (shown,), _ = store.entries(LogQuery())
+    assert (store.keep("k-1", [shown.entry_id]), shown.settled) == (1, False)
+    writer.settle(AT + 60)
+    (entry,), _ = store.entries(LogQuery())
+    store.close()
+    assert (entry.settled, entry.kept, entry.by) == (True, True, BY_MAKE)
+
+
 @pytest.mark.parametrize("commands", [(), (MAKE,)], ids=["no command", "command"])
 def test_save_in_the_middle_of_which_a_command_may_have_written_is_unsure(commands: tuple[CommandRecord, ...]) -> None:
     """R-BY-1. The command wrote the file too, then renamed it, and copied it back: that is not the save's second half.
