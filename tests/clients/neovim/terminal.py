@@ -20,6 +20,7 @@ from support.patience import PATIENCE_S
 CELL_WIDTH_PX, CELL_HEIGHT_PX = 9.03125, 19  # DejaVu Sans Mono at 15 px
 MARGIN_PX = 12
 FRAME_S = 4
+TYPED = "&modified && mode() ==# 'n'"  # once all keys have arrived, of which Escape is the last
 _numbers = itertools.count()
 
 

@@ -11,6 +11,7 @@ from typing import TypeVar
 import pytest
 
 from clients.neovim.scene import CART, NO_FLOATS, SHORTER_TOTAL, Scene, scene
+from clients.neovim.terminal import TYPED
 from clients.neovim.world import Neovim, neovim
 from fileops.attach import companion
 from fileops.attach.callers import caller_of
@@ -53,7 +54,7 @@ async def test_buffer_is_saved_before_an_agents_own_tool_reads_it_if_the_person_
             return companion.answer_to(caller, asking, common_form(caller.dialect, asking))
 
         terminal.keys("O", "# typed, and not saved", "Escape")
-        terminal.until("&modified")
+        terminal.until(TYPED)
         assert await look(hook) is None
         assert shop.cart.read_text() == CART  # "keep" is the default
         terminal.command("lua require('fileops').setup({ unsaved = 'save' })")
@@ -69,7 +70,8 @@ async def test_agent_outside_neovim_reads_unsaved_text_and_is_reviewed_by_name(n
     with scene(nvim, tmp_path) as shop:
         terminal = shop.terminal
         terminal.keys("O", "# typed, and not saved", "Escape")
-        terminal.until("&modified")
+        terminal.until(TYPED)
+        terminal.until(ROUND_TRIP)
         async with FileOpsClient.start(AGENT, root=shop.cart.parent) as agent:
             reading = await agent.read(str(shop.cart))
             assert "1→# typed, and not saved" in reading.output
@@ -121,7 +123,7 @@ async def test_file_that_changes_in_its_review_is_merged_with_the_decision(nvim:
             proposed = edit(agent, shop, SHORTER_TOTAL)
             await look(lambda: terminal.shows("do accept"))
             terminal.keys("G", "o", "# typed meanwhile", "Escape")
-            terminal.until("&modified")
+            terminal.until(TYPED)
             terminal.command("Fileops accept file")
             assert (await proposed).ok
             await look(lambda: terminal.until("search('def total(lines: list', 'nw') > 0 && &modified"))

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from clients.neovim.scene import CART, NO_FLOATS, SHORTER_TOTAL, opened, scene
-from clients.neovim.terminal import Terminal
+from clients.neovim.terminal import TYPED, Terminal
 from clients.neovim.test_unkept import AGENT, MARKED, look
 from clients.neovim.world import Neovim
 from fileops_client import FileOpsClient
@@ -101,7 +101,7 @@ async def test_two_neovims_show_what_is_not_kept_and_one_decision_counts(
 
         # one types beside the last change, and saves later: its text counts, so the undo of the other is made there
         two.keys("gg", "O", "# typed", "Escape")
-        two.until("&modified")
+        two.until(TYPED)
         one.keys("]", "c", "du")
         said(both, "1 change undone in the unsaved text of another editor")
         all_marked("")
@@ -144,7 +144,7 @@ async def test_two_neovims_show_a_review_and_one_that_ends_decides_nothing(
                 for each in both:
                     await look(partial(each.shows, "do accept"))
                 one.keys("gg", "O", "# typed", "Escape")
-                one.until("&modified")
+                one.until(TYPED)
                 two.command("qa!")
                 nvim.wait_for(lambda: two.ask("1") == "", "its end")
             one.shows("# typed", "do accept")
