@@ -85,6 +85,8 @@ t.it('each change is reported as Neovim does it to other language servers', func
     local read = world.succeeded(agent:read({ file_path = path })) -- comes after the changes, over the same pipe
     t.eq(read.details.source, 'buffer')
   end)
+  -- `tee` writes its file after the daemon has heard, and answered
+  t.wait(function() return #changes_in(log) >= #expected end, 'all changes are in the file')
   local told = changes_in(log)
   for i, change in ipairs(expected) do
     t.eq({ i, told[i] }, { i, change })
@@ -126,7 +128,12 @@ t.it('lines that end with CR, but for the last one, are sent and written as they
     t.eq(vim.api.nvim_buf_get_lines(buf, 0, -1, true), lines)
     t.async(function()
       world.succeeded(agent:read({ file_path = path })) -- comes after the changes, over the same pipe
-      t.eq(text_in(log), table.concat(lines, '\r'))
+    end)
+    t.wait(
+      function() return text_in(log) == table.concat(lines, '\r') end,
+      function() return 'the daemon hears it: ' .. vim.inspect(text_in(log)) end
+    )
+    t.async(function()
       world.succeeded(agent:edit({ file_path = path, old_string = old, new_string = new }))
     end)
     t.wait(
