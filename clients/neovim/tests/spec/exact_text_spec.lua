@@ -133,9 +133,9 @@ t.it('lines that end with CR, but for the last one, are sent and written as they
       function() return text_in(log) == table.concat(lines, '\r') end,
       function() return 'the daemon hears it: ' .. vim.inspect(text_in(log)) end
     )
-    t.async(function()
-      world.succeeded(agent:edit({ file_path = path, old_string = old, new_string = new }))
-    end)
+    t.async(
+      function() world.succeeded(agent:edit({ file_path = path, old_string = old, new_string = new })) end
+    )
     t.wait(
       function() return vim.deep_equal(vim.api.nvim_buf_get_lines(buf, 0, -1, true), expected) end,
       function() return 'the edit: ' .. vim.inspect(vim.api.nvim_buf_get_lines(buf, 0, -1, true)) end
