@@ -107,7 +107,10 @@ def session_of(by: By) -> SessionName | None:
 
 
 class FileVersion(Struct, frozen=True, gc=False, omit_defaults=True):
-    """What the record knows of a file at one moment. digest: None if the content is not kept."""
+    """What the record knows of a file at one moment. digest: None if the content is not kept.
+
+    It is stored as Entry is.
+    """
 
     digest: bytes | None
     is_executable: bool = False
@@ -141,6 +144,8 @@ class Entry(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     change. recorder: the run of a daemon that made the entry. mode: permission bits of a file that was deleted.
     is_beside_git: whether git held the lock of its index at that time. parents: the blobs of the file in the commits
     from which git may have brought it, as (object id, bytes).
+
+    A field with its default is not stored, so a default cannot change: it would change the entries that there are.
     """
 
     entry_id: str
