@@ -252,14 +252,24 @@ def test_hostile_repository_is_recorded_without_running_anything(
     assert not it.mark.exists()
 
 
+QUESTIONS: list[Callable[[git.Repository, list[str]], object]] = [
+    git.read_committed_blobs,
+    git.parent_blobs,
+    git.read_committed_bits,
+    lambda repository, _paths: git.read_staged_blobs(repository),
+]
+
+
 def test_repository_that_turns_hostile_is_not_asked_what_is_committed(tmp_path: Path) -> None:
     it = Hostile(tmp_path)
-    repository = git.find_repository(str(it.root))
+    repository, path = git.find_repository(str(it.root)), f"{it.root}/a.txt"
     assert repository is not None
-    assert git.read_committed_blobs(repository, [f"{it.root}/a.txt"])[f"{it.root}/a.txt"].index is not None
-    fifo_as_index(it)
-    with pytest.raises(git_process.GitFailed):
-        git.read_committed_blobs(repository, [f"{it.root}/a.txt"])
+    assert git.read_committed_blobs(repository, [path])[path].index is not None
+    assert git.read_committed_bits(repository, [path]) == {path: False}
+    os.mkfifo(it.root / ".gitignore")  # which git reads for none of these questions, so it would answer
+    for ask in QUESTIONS:
+        with pytest.raises(git_process.GitFailed, match="not a file"):
+            ask(repository, [path])
 
 
 def record_and_change(it: Hostile) -> None:

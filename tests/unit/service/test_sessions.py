@@ -5,6 +5,7 @@ from collections.abc import AsyncGenerator
 
 import pytest
 
+from fileops.model.approval import Always
 from fileops.model.errors import NotRead
 from fileops.model.events import DidRead
 from fileops.model.requests import ReadRequest
@@ -58,4 +59,19 @@ async def test_mode_of_the_next_session_does_not_count_for_an_undo_of_a_closed_o
 
     bench.person.meanwhile = close_and_begin_again
     assert (await bench.undo(session_id="s")).error is None
+    assert len(bench.person.questions) == 2
+
+
+async def test_always_that_is_said_after_its_session_was_closed_does_not_count_for_the_next_one(
+    bench: Workbench,
+) -> None:
+    """R-REV-10."""
+    bench.person.can_ask = True
+    bench.person.answer = lambda _question: Always()
+    bench.person.meanwhile = lambda: bench.service.close_session(SessionName("s"))
+    await bench.applied("/w/a.txt", "one", "1", "s")
+    bench.person.meanwhile = lambda: None
+    await bench.applied("/w/a.txt", "1", "2", "s")
+    assert len(bench.person.questions) == 2
+    await bench.applied("/w/a.txt", "2", "3", "s")  # this session was open
     assert len(bench.person.questions) == 2

@@ -168,6 +168,19 @@ async def test_typing_in_a_kept_change_does_not_list_it_again(recording: Recordi
     assert [place.change_id for place in (await _file(recording, A)).changes] == [other.change_id]
 
 
+async def test_change_below_a_kept_one_that_an_undo_would_have_to_leave_is_undone(recording: Recording) -> None:
+    """R-REW-4: the two places touch, and share no line."""
+    recording.write(A, ADDED + b"six\nseven\n", AGENT)
+    typed = ADDED.replace(b"delta", b"deltas") + b"six\nseven\n"
+    recording.write(A, typed, PERSON)
+    recording.write(A, typed.replace(b"zeta\n", b"zeta\neta theta\n"), AGENT)
+    kept, below, other = (await _file(recording, A)).changes
+    assert [(place.start_line, place.end_line) for place in (kept, below, other)] == [(3, 5), (6, 6), (10, 11)]
+    await recording.bench.service.history.keep(KeepRequest(change_ids=(kept.change_id,)))
+    assert (await recording.rewind("session_id", "agent", is_undecided_only=True)).error is None
+    assert recording.bench.on_disk(A) == ADDED.replace(b"delta", b"deltas")
+
+
 async def test_deletion_by_an_agent_is_a_place_that_can_be_undone_or_kept(recording: Recording) -> None:
     recording.write(A, MINE, PERSON)
     entry_id = recording.write(A, None, COMMAND)

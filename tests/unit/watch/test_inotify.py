@@ -21,7 +21,7 @@ from fileops.watch.inotify import InotifyStreams, InotifyWatch, without_noise
 from fileops.watch.observer import ObserverStreams
 from fileops.watch.stat_scan import find_changed_paths
 from support.abilities import needs_inotify
-from support.patience import PATIENCE_S
+from support.patience import PATIENCE_S, wait_until
 
 
 class Told:
@@ -185,6 +185,29 @@ def test_closed_watch_is_dead(watch: DirectoryWatch) -> None:
     assert watch.is_alive()
     watch.close()
     assert not watch.is_alive()
+
+
+@needs_inotify
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_watch_that_is_opened_after_a_reader_died_hears_of_changes(told: Told, tmp_path: Path) -> None:
+    """A watch that another subscriber has not closed yet keeps nobody else from a new reader."""
+
+    def fail(folder: str, name: str) -> None:
+        raise RuntimeError(f"{folder}/{name}")
+
+    streams = InotifyStreams()
+    dying = streams.watch(fail, fail, told.on_lost)
+    dying.add(str(tmp_path))
+    (tmp_path / "f").write_text("old", encoding="utf-8")
+    wait_until(lambda: not dying.is_alive())
+    again = streams.watch(told.on_hint, told.on_hint, told.on_lost)
+    again.add(str(tmp_path))
+    assert again.is_alive()
+    append(tmp_path / "f")
+    told.wait_for_hint(tmp_path, "f")
+    dying.close()
+    assert again.is_alive()
+    again.close()
 
 
 @needs_inotify

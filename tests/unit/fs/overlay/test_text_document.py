@@ -90,6 +90,15 @@ def test_adjacent_surrogates_become_one_character():
     assert text.text == "x😀"
 
 
+@pytest.mark.parametrize(("last", "typed", "whole"), [("\r", "\n", "\r\n"), ("\ud83d", "\ude00", "😀")])
+def test_character_is_whole_if_its_halves_meet_between_two_chunks(last: str, typed: str, whole: str) -> None:
+    n = text_document.CHUNK_CHARS
+    text = TextDocument("a" * (n - 1) + last + "b" * 3 * n).splice(n, n, typed)
+    assert text.text == "a" * (n - 1) + whole + "b" * 3 * n
+    end = advance(DocumentPosition(0, n - 1), whole, "utf-16")
+    assert text.offset_at(end, "utf-16") == n - 1 + len(whole)
+
+
 def test_earlier_text_is_immutable():
     first = TextDocument("one\ntwo\n")
     second = first.splice(0, 3, "ONE")
