@@ -14,6 +14,7 @@ from typing import cast
 
 import pytest
 from hypothesis import settings
+from hypothesis.internal.conjecture import engine
 from xdist.remote import Producer
 from xdist.scheduler import LoadGroupScheduling
 
@@ -78,6 +79,9 @@ defer_iris()
 # No timed assertions. In CI the same examples each time: a red run is the commit's. Fresh ones are tried by hand.
 settings.register_profile("fileops", deadline=None, derandomize=bool(os.environ.get("FILEOPS_FIXED_EXAMPLES")))
 settings.load_profile("fileops")
+# Hypothesis takes pytest's limit for another failure of the test and goes on, so it has to be done before. By default,
+# it looks for a shorter example for five minutes, which is the limit.
+engine.MAX_SHRINKING_SECONDS = 60
 
 
 @pytest.hookimpl(tryfirst=True)  # before xdist reads the groups, and before marks are chosen

@@ -1,13 +1,20 @@
 """The structure of the tests themselves; tests/README.md says where a test goes."""
 
 import ast
+import asyncio
 import pathlib
+import tomllib
+from contextlib import closing
 from types import ModuleType
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.internal.conjecture import engine
 
 from architecture.imports import GROUP, ROOT
 from support.patience import FULL_S, SHRUNK_S, shrink_patience
+from support.virtual_time import VirtualTimeLoop
 
 pytestmark = GROUP
 
@@ -60,6 +67,30 @@ def test_no_function_has_the_patience_as_a_default() -> None:
         if default is not None and "PATIENCE_S" in ast.unparse(default)
     ]
     assert complaints == []
+
+
+def test_shorter_example_is_looked_for_in_less_time_than_a_test_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The bound has no public name, so an update of Hypothesis may lose it."""
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        limit_s = tomllib.load(file)["tool"]["pytest"]["ini_options"]["timeout"]
+    assert limit_s >= 4 * engine.MAX_SHRINKING_SECONDS
+    monkeypatch.setattr(engine, "MAX_SHRINKING_SECONDS", 0)
+    failed: list[int] = []
+
+    @settings(database=None, derandomize=True)
+    @given(st.integers(min_value=0))
+    def fails_from_ten_on(number: int) -> None:
+        failed.extend([number] if number >= 10 else [])
+        assert number < 10
+
+    with pytest.raises(AssertionError):
+        fails_from_ten_on()
+    assert min(failed) > 10
+
+
+def test_loop_without_real_time_fails_if_nothing_is_left_that_could_happen() -> None:
+    with closing(VirtualTimeLoop()) as loop, pytest.raises(AssertionError, match="nothing is left"):
+        loop.run_until_complete(asyncio.Event().wait())
 
 
 def modules_of_tests() -> list[pathlib.Path]:

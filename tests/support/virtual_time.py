@@ -5,7 +5,10 @@ import selectors
 
 
 class VirtualTimeLoop(asyncio.SelectorEventLoop):
-    """`time()` begins at 0 and advances only when the loop would wait. Without timers it waits for descriptors."""
+    """`time()` begins at 0 and advances only when the loop would wait. Without timers it waits for descriptors.
+
+    Without those as well, nothing can happen any more, because no thread may use the loop: AssertionError.
+    """
 
     def __init__(self) -> None:
         self._now = 0.0
@@ -25,6 +28,7 @@ class _Jumping(selectors.DefaultSelector):
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         if timeout is None:
+            assert len(self.get_map()) > 1, "nothing is left that could happen"  # one is the loop's own
             return super().select(None)
         ready = super().select(0)
         if not ready and timeout > 0:
