@@ -310,6 +310,20 @@ def test_answers_are_the_first_that_go_at_the_limits_of_the_record(recording: Re
     assert _n_answers(recording) == 0
 
 
+def test_answer_without_a_content_is_computed_anew_when_that_is_there_again(recording: Recording) -> None:
+    contents = (b"one\ntwo\n", b"one\n2\n", b"one\n2\nthree\n")
+    for content, by in zip(contents, (PERSON, AGENT, PERSON), strict=True):
+        recording.write("/w/a", content, by)
+    expected = _list(recording), _blame(recording)
+    assert expected[0].files[0].changes[0].undoable
+    _drop_answers(recording)
+    _change_answers(recording, "DELETE FROM blob")  # a record that has lost what it had
+    assert (_list(recording), _blame(recording)) != expected
+    for content in contents:
+        recording.write("/w/b", content, PERSON)
+    assert (_list(recording).files, _blame(recording)[0]) == (expected[0].files, expected[1][0])
+
+
 def test_answer_of_another_version_or_a_damaged_one_is_computed_anew(recording: Recording) -> None:
     recording.write("/w/a", b"one\ntwo\n", PERSON)
     recording.write("/w/a", b"one\n2\n", AGENT)

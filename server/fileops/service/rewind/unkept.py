@@ -30,6 +30,7 @@ from fileops.core.merge.authorship import (
     without_returns,
 )
 from fileops.core.merge.stored_contents import StoredContents
+from fileops.core.merge.texts import ContentOf
 from fileops.core.notebook.cells import Notebook, is_notebook_path, parse
 from fileops.core.roots import is_inside
 from fileops.model.changes import is_executable
@@ -55,7 +56,14 @@ from fileops.model.rewind import (
 )
 from fileops.model.sessions import SessionName
 from fileops.ports import Decisions, FileSystem
-from fileops.service.rewind.answers import FileHistory, find_answer, find_rewind, keep_answer, key_of
+from fileops.service.rewind.answers import (
+    FileHistory,
+    KnownContents,
+    find_answer,
+    find_rewind,
+    keep_answer,
+    key_of,
+)
 from fileops.service.rewind.blame import owners_in, prepare_blame
 from fileops.service.rewind.committed import CommittedFiles, GitState, UnkeptPlace
 from fileops.service.rewind.files import (
@@ -398,19 +406,26 @@ class UnkeptPlaces(Struct, frozen=True):
             if opaque:
                 words = "too large" if is_long else _without_lines(opaque[-1])
                 of_file = [UnkeptPlace(_change_of_file(opaque, words, is_undoable=is_undoable), None)]
-            known = self._compute_places(of_file, lineage, chosen, snapshot)
-            oldest = min(entry.time for entry in lineage)
-            keep_answer(self.store, snapshot.path, "places", key, known, oldest=oldest)
+            contents = KnownContents(StoredContents(self.store))
+            known = self._compute_places(of_file, lineage, chosen, snapshot, contents)
+            if contents.are_complete:
+                oldest = min(entry.time for entry in lineage)
+                keep_answer(self.store, snapshot.path, "places", key, known, oldest=oldest)
         found = self._with_named(known, chosen, snapshot)
         self._note_places(snapshot.path, made_of, found)
         return found
 
     def _compute_places(
-        self, of_file: list[UnkeptPlace], lineage: Sequence[Entry], chosen: Mapping[str, Entry], snapshot: Snapshot
+        self,
+        of_file: list[UnkeptPlace],
+        lineage: Sequence[Entry],
+        chosen: Mapping[str, Entry],
+        snapshot: Snapshot,
+        contents: ContentOf,
     ) -> KnownPlaces:
         """Args: of_file: its changes without lines."""
         n_same: dict[str, int] = {}
-        own, shared, is_whole = self._find_changed(lineage, chosen, snapshot)
+        own, shared, is_whole = self._find_changed(lineage, chosen, snapshot, contents)
         found = [*of_file, *(_unkept_place(place, chosen, snapshot, n_same) for place in own)]
         if shared:
             found += (_unkept_place(place, chosen, snapshot, n_same, is_shared=True) for place in shared)
@@ -437,7 +452,7 @@ class UnkeptPlaces(Struct, frozen=True):
         self.cache[path] = made_of, found
 
     def _find_changed(
-        self, lineage: Sequence[Entry], chosen: Collection[str], snapshot: Snapshot
+        self, lineage: Sequence[Entry], chosen: Collection[str], snapshot: Snapshot, contents: ContentOf
     ) -> tuple[list[ChangedPlace], list[ChangedPlace], bool]:
         """Return the places that the chosen entries made, and those of them in which others have written since.
 
@@ -447,7 +462,7 @@ class UnkeptPlaces(Struct, frozen=True):
             return [], [], True
         present = snapshot.data if snapshot.exists else None
         history, told = self._history(snapshot.path, lineage, chosen)
-        steps, memory, contents = told.steps, told.memory, StoredContents(self.store)
+        steps, memory = told.steps, told.memory
         if are_all_kept(history) and snapshot.source == "disk":
             rewound = find_rewind(self.store, told, chosen, present, contents, kind="rewind of places")
         else:
@@ -473,7 +488,7 @@ class UnkeptPlaces(Struct, frozen=True):
         by_id = {entry.entry_id: entry for entry in lineage}
         undos = [entry for entry in lineage if self._is_shown_undo(entry)]
         chosen = {entry.entry_id for entry in undos[-MAX_UNDONE:]}
-        for place in self._find_changed(lineage, chosen, snapshot)[0]:
+        for place in self._find_changed(lineage, chosen, snapshot, StoredContents(self.store))[0]:
             if not place.removed:  # the undo only restored lines
                 continue
             undo = by_id[place.entry_ids[-1]]
