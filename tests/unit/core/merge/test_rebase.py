@@ -51,6 +51,7 @@ def rebased(base: bytes, wanted: bytes, present: bytes) -> bytes | None:
         pytest.param(b"new, a b\n", b", a b\n", b", new b\n", None, id="the agent's word is behind a sign"),
         pytest.param(b"a, new b\n", b"a,  b\n", b"new, b\n", None, id="the agent's word is before a sign"),
         pytest.param(b"x;\na b;\n", b"x;\nb;\n", b"y\na c;\nz;\n", b"y\nc;\nz;\n", id="signs of other lines"),
+        pytest.param(b"x;\nnew\n", b"x;\n\n", b"x\n    new;\n", b"x\n    ;\n", id="a sign of the line above was moved"),
         pytest.param(b"a\nnew\nb\n", b"a\nb\n", b"a\nb\nc new\n", b"a\nb\nc new\n", id="the agent's word is elsewhere"),
         pytest.param(b"a\nX\nY\nZ\nb\n", b"a\nb\n", b"a\nX\nZ\nb\n", b"a\nb\n", id="a part is gone"),
         pytest.param(b"a\nX\nY\nb\n", b"a\nb\n", b"a\nX\n", None, id="a part and more is gone"),

@@ -142,6 +142,12 @@ def test_end_of_a_line_that_has_gone_names_nobody() -> None:
     assert authors(changes, {"e4": ("e3",)}).get(3) is None
 
 
+def test_end_of_a_line_whose_text_a_person_puts_back_names_nobody() -> None:
+    """R-LOG-3. Also if the text that has gone was as long."""
+    for written in (b"new\nmore\n", b"newer\nmore\n"):
+        assert authors([("agent", b"old\n", written), ("person", written, b"old\nmore\n")]) == {2: "agent"}
+
+
 def test_end_that_a_line_without_one_gets_is_of_who_wrote_it() -> None:
     assert authors([("agent", b"one", b"one\ntwo\n")]) == {1: "agent", 2: "agent"}
 
