@@ -7,6 +7,7 @@ R-UI-3 (what is committed).
 import asyncio
 import hashlib
 import os
+import shutil
 import sqlite3
 import subprocess
 from collections.abc import AsyncIterator
@@ -574,6 +575,33 @@ async def test_undo_of_all_restores_a_file_that_an_agent_renamed_with_git_and_ch
     ids = listed["sessions"][0]["change_ids"]
     await editor.call("fileops/rewind", {"change_ids": ids, "approved": True})
     assert ((folder / "a.txt").read_text(), (folder / "c.txt").exists()) == (TEXT, False)
+
+
+@pytest.mark.parametrize(("method", "options"), [("fileops/rewind", {"approved": True}), ("fileops/keep", {})])
+async def test_git_is_asked_about_all_files_of_an_undo_or_a_keep_at_once(
+    daemon: SharedDaemon,
+    folder: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    method: str,
+    options: dict[str, bool],
+) -> None:
+    n_files, asked = 30, tmp_path / "asked"
+    program = tmp_path / "bin" / "git"
+    program.parent.mkdir()
+    program.write_text(f"#!/bin/sh\necho \"$*\" >>'{asked}'\nexec '{shutil.which('git')}' \"$@\"\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
+    _git(folder, "add", ".")
+    _git(folder, "commit", "-q", "-m", "first")
+    editor, agent = await _editor(daemon, folder), await daemon.agent(folder)
+    await until_recorded(editor, folder)
+    await _run_as_command(agent, folder, f"touch $(seq 1 {n_files})")
+    (session,) = (await _unkept(editor))["sessions"]
+    asked.write_text("")
+    await editor.call(method, {"change_ids": session["change_ids"], **options})
+    assert len(asked.read_text().splitlines()) < n_files
+    assert (len(session["change_ids"]), (await _unkept(editor))["sessions"]) == (n_files, [])
 
 
 async def test_what_is_not_kept_is_computed_before_anybody_asks(

@@ -550,7 +550,9 @@ class UnkeptPlaces(Struct, frozen=True):
         Args: undoable: only of those that can be undone as a whole.
         """
         lineages, ids = Lineages(self.store, _is_rename), dict.fromkeys(change_ids)
-        for path, named in self.paths_of(change_ids).items():
+        groups = self.paths_of(change_ids)
+        self._ask_git({path: lineages.of(path) for path in groups})  # what is decided is asked next
+        for path, named in groups.items():
             arrivals = {entry.entry_id: entry for entry in lineages.of(path) if _is_arrival(entry)}
             departures = {entry.entry_id: entry for entry in lineages.of(path) if _is_departure(entry)}
             if not arrivals and not departures:
