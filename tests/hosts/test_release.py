@@ -32,9 +32,9 @@ from hosts.scripted_model import Call, CallOfHost, Say, ScriptedModel, Step
 from hosts.test_companion import person_at
 from hosts.test_hosts import placed, started
 from support import daemon_process
-from support.foreign_packages import uv_environment
 from support.patience import PATIENCE_S
 from support.release import built_once, file_of
+from support.uv_like_pip import uv_environment
 
 pytestmark = pytest.mark.timeout(900)
 

@@ -3,7 +3,6 @@
 Where one cannot be installed, the test is skipped with the reason; with FILEOPS_REQUIRE_PEERS=1 it fails.
 """
 
-import ast
 import fcntl
 import os
 import subprocess
@@ -16,6 +15,8 @@ from typing import NoReturn
 import pytest
 from uv import find_uv_bin
 
+from support.uv_like_pip import uv_environment
+
 INSTALL_S = 300
 
 
@@ -26,23 +27,11 @@ def python_with(requirement: str) -> str:
 
     def install() -> None:
         venv.create(place, clear=True)
-        # At a sixth of the processor time of pip.
         command = [find_uv_bin(), "pip", "install", "-q", "--python", str(python), requirement]
         _run(command, requirement, environment=uv_environment())
 
     _once(place, install)
     return str(python)
-
-
-def uv_environment() -> dict[str, str]:
-    """Variables with which uv looks for packages and interpreters where pip does: it does not read pip's settings."""
-    command = [sys.executable, "-m", "pip", "config", "list"]
-    listed = subprocess.run(command, capture_output=True, text=True, check=True, timeout=INSTALL_S).stdout
-    settings = dict(line.split("=", 1) for line in listed.splitlines() if "=" in line)
-    found = {name.rpartition(".")[2]: ast.literal_eval(value).split() for name, value in settings.items()}
-    names = {"UV_INDEX": ("extra-index-url", " "), "UV_FIND_LINKS": ("find-links", ",")}
-    indexes = {name: between.join(found[key]) for name, (key, between) in names.items() if key in found}
-    return {**os.environ, **indexes, "UV_INDEX_STRATEGY": "unsafe-best-match", "UV_PYTHON_DOWNLOADS": "never"}
 
 
 def node_package(name_and_version: str) -> tuple[str, Path]:
