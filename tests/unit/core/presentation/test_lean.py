@@ -73,6 +73,10 @@ def test_long_line_is_cut_around_the_change() -> None:
     line = text.split("\n")[1]
     assert " there " in line and len(line) < 220
     assert line.startswith("     1→…a") and line.endswith("b…")
+    longer = edit("x" * 500, "x" * 510)  # the end of the old text is no unchanged one, as its beginning was
+    text = edited_text(result_of(b"x" * 500 + b"\n", longer, rebased=rebased), "/w/a", tells_others=False)
+    assert text is not None
+    assert text.split("\n")[1] == "     1→…" + "x" * 70
 
 
 @pytest.mark.parametrize(
