@@ -4,12 +4,14 @@ import asyncio
 import contextlib
 import os
 import shutil
+import signal
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from pathlib import Path
 
 import pytest
 
+from support.ending import IS_MEASURED, LAST_WORDS_S
 from support.patience import PATIENCE_S
 
 LOOK_S = 0.05
@@ -61,6 +63,14 @@ class Terminal:
     async def screen(self, *, with_styles: bool = False) -> str:
         return await self.run("capture-pane", "-p", *(["-e"] if with_styles else []))
 
+    async def end_program(self) -> None:
+        """End the program as one that is asked to, and wait for its last words: tmux only hangs up."""
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(int(await self.run("display-message", "-p", "#{pane_pid}")), signal.SIGTERM)
+        deadline = time.monotonic() + LAST_WORDS_S
+        while (await self.run("display-message", "-p", "#{pane_dead}")).strip() != "1" and time.monotonic() < deadline:
+            await asyncio.sleep(LOOK_S)
+
     async def until(self, *texts: str, holds: Callable[[str], bool] = lambda _: True) -> str:
         """Wait until all texts are on the screen; returns it."""
         deadline = time.monotonic() + PATIENCE_S
@@ -83,4 +93,6 @@ async def terminal(
     try:
         yield window
     finally:
+        if IS_MEASURED:
+            await window.end_program()
         await window.run("kill-server")
