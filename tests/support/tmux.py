@@ -68,7 +68,9 @@ class Terminal:
         with contextlib.suppress(ProcessLookupError):
             os.kill(int(await self.run("display-message", "-p", "#{pane_pid}")), signal.SIGTERM)
         deadline = time.monotonic() + LAST_WORDS_S
-        while (await self.run("display-message", "-p", "#{pane_dead}")).strip() != "1" and time.monotonic() < deadline:
+        while time.monotonic() < deadline:
+            if (await self.run("display-message", "-p", "#{pane_dead}")).strip() == "1":
+                return
             await asyncio.sleep(LOOK_S)
 
     async def until(self, *texts: str, holds: Callable[[str], bool] = lambda _: True) -> str:
