@@ -12,8 +12,9 @@ def swapping(*steps: str) -> Generator[None]:
     body = "\n        ".join(steps)
     program = f"""
 import ctypes, os, threading, sys
+renameat2 = ctypes.CDLL(None).renameat2
 def exchange(one, other):  # what stands at each name, in one step
-    assert ctypes.CDLL(None).renameat2(-100, one.encode(), -100, other.encode(), 2) == 0
+    assert renameat2(-100, one.encode(), -100, other.encode(), 2) == 0
 over = threading.Event()
 threading.Thread(target=lambda: (sys.stdin.read(), over.set()), daemon=True).start()
 print("ready", flush=True)

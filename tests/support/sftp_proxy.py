@@ -16,14 +16,12 @@ _KINDS = {3: "open", 4: "close", 5: "read", 6: "write", 7: "lstat", 8: "fstat", 
           13: "remove", 14: "mkdir", 15: "rmdir", 16: "realpath", 17: "stat", 18: "rename", 19: "readlink",
           200: "extended"}  # fmt: skip
 _AT_FDCWD, _RENAME_EXCHANGE = -100, 2
+_renameat2 = ctypes.CDLL(None, use_errno=True).renameat2
 
 
 def exchange(one: str, other: str) -> None:
     """The entries of the two names change places, in one step."""
-    done = ctypes.CDLL(None, use_errno=True).renameat2(
-        _AT_FDCWD, os.fsencode(one), _AT_FDCWD, os.fsencode(other), _RENAME_EXCHANGE
-    )
-    if done != 0:
+    if _renameat2(_AT_FDCWD, os.fsencode(one), _AT_FDCWD, os.fsencode(other), _RENAME_EXCHANGE) != 0:
         raise OSError(ctypes.get_errno(), "renameat2 failed")
 
 

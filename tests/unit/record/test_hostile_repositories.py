@@ -1,7 +1,7 @@
 """A repository that is only recorded runs nothing, hangs no thread and takes little memory.
 
 Each row is a repository in which one thing is hostile. All are recorded, changed and asked for contents, with the git
-that is installed and with an older one, which does not know `GIT_NO_LAZY_FETCH`.
+that is installed; where git could fetch, also with an older one, which does not know `GIT_NO_LAZY_FETCH`.
 """
 
 import contextlib
@@ -217,7 +217,10 @@ HOSTILE: list[Callable[[Hostile], None]] = [
 ]  # fmt: skip
 
 
-@pytest.fixture(params=["this git", "an older git"])
+FETCHING = [fetched_blobs, fetched_by_ssh, fetched_from_a_folder, fetched_by_a_helper, sparse_index]
+
+
+@pytest.fixture
 def path_of_git(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The PATH, on which the current folder and the project's programs come first."""
     before = os.environ["PATH"]
@@ -238,7 +241,12 @@ def quick_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("path_of_git", "quick_deadline")
-@pytest.mark.parametrize("make", HOSTILE, ids=lambda make: make.__name__)
+@pytest.mark.parametrize(
+    ("path_of_git", "make"),
+    [("this git", make) for make in HOSTILE] + [("an older git", make) for make in FETCHING],
+    ids=lambda given: given if isinstance(given, str) else given.__name__,
+    indirect=["path_of_git"],
+)
 def test_hostile_repository_is_recorded_without_running_anything(
     make: Callable[[Hostile], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
