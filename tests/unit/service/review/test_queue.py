@@ -421,3 +421,44 @@ def test_decisions_about_two_reviews_are_answered_if_one_is_open_again_before() 
     loop = VirtualTimeLoop()
     loop.run_until_complete(story())
     loop.close()
+
+
+def test_decision_that_an_earlier_always_has_made_counts_only_once() -> None:
+    async def story() -> None:
+        queue = ReviewQueue()
+        queue.connect("view", View({"/p"}, 0.0))
+        session = SessionInfo(session_id=SessionName("codex:1"), host="h", label="H")
+        reviews = [queue.open(session, Host(), TIMEOUT_S) for _ in range(2)]
+        asking = [asyncio.ensure_future(review.decide(question("/p/a.py"))) for review in reviews]
+        await asyncio.sleep(0)
+        decisions: list[Decision] = [Always(), Reject("no")]
+        deciding = asyncio.ensure_future(queue.decide_all(zip(reviews, decisions, strict=True), Decider("view")))
+        assert await asyncio.gather(*asking) == [Always(), Once()]
+        for review in reviews:
+            review.close()
+        assert [result.outcome for result in await deciding] == ["accept_always", "accept"]
+
+    with closing(VirtualTimeLoop()) as loop:
+        loop.run_until_complete(story())
+
+
+def test_question_that_is_asked_again_is_none_too_many() -> None:
+    async def story() -> None:
+        queue = ReviewQueue()
+        queue.connect("view", View({"/p"}, 0.0))
+        session, asked = SessionInfo(session_id=SessionName("codex:1"), host="h", label="H"), question("/p/a.py")
+        reviews = [queue.open(session, Host(), TIMEOUT_S) for _ in range(MAX_WAITING)]
+        asking = [asyncio.ensure_future(review.decide(asked)) for review in reviews]
+        await asyncio.sleep(0)
+        assert await queue.open(session, Host(), TIMEOUT_S).decide(asked) == TooMany(MAX_WAITING)
+        deciding = asyncio.ensure_future(queue.decide(reviews[0].review_id, Once(), Decider("view")))
+        assert await asking[0] == Once()
+        asking[0] = asyncio.ensure_future(reviews[0].decide(asked))  # the file has changed in between
+        assert (await deciding).reason == "reopened"
+        assert (reviews[0].state, len(queue.list_waiting())) == ("waiting", MAX_WAITING)
+        for task in asking:
+            task.cancel()
+        await asyncio.gather(*asking, return_exceptions=True)
+
+    with closing(VirtualTimeLoop()) as loop:
+        loop.run_until_complete(story())
