@@ -81,6 +81,20 @@ async def test_peer_that_is_no_daemon_is_reported(shared: Place, said: bytes, re
             await FileOpsClient.attach()
 
 
+async def test_daemon_that_does_not_end_is_awaited_for_a_while_only(
+    shared: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readline()
+        writer.write(b'{"ok": false, "reason": "retiring", "message": "It ends.", "ends_soon": true}\n')
+        writer.close()
+
+    monkeypatch.setattr(_attached, "ENDING_S", 0.0)
+    async with await asyncio.start_unix_server(refuse, shared.socket), asyncio.timeout(PATIENCE_S):
+        with pytest.raises(AttachRefused, match="It ends"):
+            await FileOpsClient.attach()
+
+
 # --- what is shared -----------------------------------------------------------------------------------------------
 
 

@@ -17,6 +17,7 @@ from fileops_client import (
     Answer,
     BecameStale,
     ConnectionLost,
+    EventContext,
     FileOpsClient,
     Notification,
     Question,
@@ -290,6 +291,19 @@ async def test_failing_listener_and_malformed_event_are_logged_and_harmless(
     await news.next(timeout_s=PATIENCE_S)
     assert "my fault" in caplog.text
     assert "fileops/didBecomeStale" in caplog.text
+
+
+async def test_listener_that_was_added_twice_is_removed_as_a_whole(toy: FileOpsClient) -> None:
+    heard: list[EventContext] = []
+    params = {"file_path": "/p/a", "session_id": "default", "timestamp": 1.5, "size": 1, "modified": 1.0}
+    listen, reads = heard.append, toy.events("fileops/didRead")
+    for _ in range(2):
+        toy.add_event_listener("file:read", listen)
+    for _ in range(2):
+        await toy.request("toy/tell", [{"method": "fileops/didRead", "params": params}])
+        await reads.next(timeout_s=PATIENCE_S)
+        assert [context.data["size"] for context in heard] == [1, 1]
+        toy.remove_event_listener("file:read", listen)
 
 
 async def test_question_is_answered_by_the_confirm_handler() -> None:

@@ -98,6 +98,14 @@ async def test_tool_lists_and_results_are_accepted_by_the_sdk(
     assert run([python, "-c", program, values]) == (0, "")
 
 
+async def test_schemas_for_gemini_have_no_key_that_its_subset_lacks(tmp_path: Path) -> None:
+    async with FileOpsClient.in_process(root=tmp_path) as client:
+        others, geminis = [json.dumps(await client.tools(name, extended=True)) for name in ("mcp", "gemini")]
+    for key in ('"additionalProperties"', '"default"'):
+        assert key in others
+        assert key not in geminis
+
+
 RUN_BY_SDK = {
     "anthropic": """
 from anthropic import beta_async_tool
