@@ -585,7 +585,9 @@ def on_terminal(home: Path, answers: list[str], *options: str) -> tuple[int, str
     return process.returncode, shown.decode()
 
 
-@pytest.mark.parametrize(("answer", "is_written"), [("y\n", True), ("yes\n", True), ("\n", False), ("n\n", False)])
+@pytest.mark.parametrize(
+    ("answer", "is_written"), [("y\n", True), ("yes\n", True), ("\n", False), ("n\n", False), ("d\n", False)]
+)
 def test_config_on_a_terminal_requires_confirmation(home: Path, answer: str, is_written: bool) -> None:
     status, shown = on_terminal(home, [answer])
     assert '+  "mcp"' in shown

@@ -332,6 +332,8 @@ def test_cells_that_cannot_be_changed_are_refused_with_what_to_do(client: RawCli
         assert (refused["error"]["code"], text in refused["output"]) == (error_code, True), refused["output"]
     elsewhere = {"kind": "edit", "cell_id": "intro", "old_string": "import os", "new_string": "import sys"}
     assert "not found in the source of the cell. It is in cell c1." in edit(client, study, elsewhere)["output"]
+    in_two = {"kind": "edit", "cell_id": "c2", "old_string": "x", "new_string": "y"}  # in two others
+    assert "not found in the source of the cell.\nString: x" in edit(client, study, in_two)["output"]
     by_index = edit(client, study, {"kind": "delete", "cell_id": "cell-1"})
     assert 'The cell at this index has the id "c1": use that.' in by_index["output"]
     assert (by_index["details"]["at_index"], by_index["details"]["last"]) == ("c1", "c2")
