@@ -44,6 +44,24 @@ def test_agent_reads_and_edits_unsaved_text_of_an_editor(here: Place, file: Path
         assert here.status()["connections"][1]["roots"] == [str(file.parent)]
 
 
+def test_agents_that_edit_one_file_at_once_are_told_of_each_other(here: Place, file: Path) -> None:
+    file.write_text("".join(f"line {n}\n" for n in range(1, 13)))
+    options = ("--freshness", "relevant")
+    with (
+        mcp_client(file.parent, *options, env=here.env) as first,
+        mcp_client(file.parent, *options, env=here.env) as second,
+    ):
+        for agent in (first, second):
+            agent.begin()
+            agent.tool("Read", file_path=str(file))
+        (told,) = texts_of(first.tool("Edit", file_path=str(file), old_string="line 2\n", new_string="first\n"))
+        assert "Others" not in told
+        (told,) = texts_of(second.tool("Edit", file_path=str(file), old_string="line 11\n", new_string="second\n"))
+        assert "Others have changed line 2 since you read it; that is kept." in told
+    expected = [*("line 1", "first"), *(f"line {n}" for n in range(3, 11)), "second", "line 12"]
+    assert file.read_text().splitlines() == expected
+
+
 def test_options_reach_the_daemon(here: Place, file: Path) -> None:
     options = ("--tools", "+undo", "--session", "mine", "--root", str(file.parent), "--max-read-bytes", "3")
     with mcp_client(Path("/"), *options, env=here.env) as agent:

@@ -222,17 +222,27 @@ async def test_undo_without_a_terminal_needs_yes_or_dry_run(shared: Place, folde
 
 
 async def test_undo_of_an_agent_since_a_time_leaves_what_was_before(shared: Place, folder: Path) -> None:
+    """By edits and by commands; nor what a person and another agent did since then."""
     await edited(folder)
     async with FileOpsClient.attach(root=folder, host="codex") as agent:
         await until_started(agent)
         moment = time.time()
         await agent.read(folder / "a.txt")
         assert (await agent.edit(folder / "a.txt", "four", "4 by agent")).ok
+        command_id = await agent.begin_command("make")
+        (folder / "made.txt").write_text("made\n")
+        await agent.end_command(command_id)
+        async with FileOpsClient.attach(root=folder, host="claude-code") as other:
+            assert (await other.write(folder / "others.txt", "by another agent\n")).ok
     (folder / "a.txt").write_text((folder / "a.txt").read_text().replace("one", "1 by hand"))
+    later = await run(shared, folder, "undo", "--agent", "codex", "--since", str(time.time()), "--yes")
+    assert (later.returncode, b"No change by codex has been recorded since then" in later.stderr) == (1, True)
     done = await run(shared, folder, "undo", "--agent", "codex", "--since", str(moment), "--yes")
-    assert (done.returncode, lines_of(done)[0]) == (0, "1 change in 1 file was undone.")
+    assert (done.returncode, lines_of(done)[0]) == (0, "2 changes in 2 files were undone.")
     assert (folder / "a.txt").read_text() == "1 by hand\n2 by agent\nthree\nfour\n"
     assert (folder / "new.txt").exists()
+    assert (folder / "others.txt").exists()
+    assert not (folder / "made.txt").exists()
 
 
 @pytest.mark.parametrize(

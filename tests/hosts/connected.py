@@ -78,7 +78,9 @@ def edit_of_claude(path: Path, old: str, new: str) -> Step:
     return CallOfHost("Edit", {"file_path": str(path), "old_string": old, "new_string": new})
 
 
-CONNECTED = [
-    Connected("Claude Code", connect_claude, lambda path: CallOfHost("Read", {"file_path": str(path)}), edit_of_claude),
-    Connected("Codex", connect_codex, lambda path: CallOfHost("exec_command", {"cmd": f"cat {path}"}), patch),
-]
+CLAUDE = Connected(
+    "Claude Code", connect_claude, lambda path: CallOfHost("Read", {"file_path": str(path)}), edit_of_claude
+)
+CODEX = Connected("Codex", connect_codex, lambda path: CallOfHost("exec_command", {"cmd": f"cat {path}"}), patch)
+
+CONNECTED = [CLAUDE, CODEX]

@@ -399,8 +399,13 @@ SHELLS = {
     "gemini": ("run_shell_command", "command"),
     "opencode": ("bash", "command"),
 }
-# A person allows the shell once: the stories have none who could.
-ALLOWED = {"claude": ["--allowedTools", "Bash"], "claude-plugin": ["--allowedTools", "Bash"], "gemini": ["--yolo"]}
+# A person allows the shell, and edits of notebooks, once: the stories have none who could.
+EDITS_NOTEBOOKS = {"claude"}  # with a tool of its own
+ALLOWED = {
+    "claude": ["--allowedTools", "Bash,NotebookEdit"],
+    "claude-plugin": ["--allowedTools", "Bash"],
+    "gemini": ["--yolo"],
+}
 LABELS = {"claude": "Claude Code", "claude-plugin": "Claude Code", "codex": "Codex", "gemini": "Gemini CLI"}
 TELLING = [host for host in HOSTS if not host.options]  # whose shell may write
 

@@ -1,31 +1,19 @@
 """What Claude Code alone has: plugins, and a screen on which a person is asked."""
 
 import asyncio
-import json
 import subprocess
-import threading
-from collections.abc import AsyncGenerator, Iterator
-from contextlib import ExitStack, asynccontextmanager
-from dataclasses import replace
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 
 from fileops_client import DidChangeReviews, FileOpsClient
-from fileops_client.sync import FileOpsClient as SyncClient
-from hosts.hosts import (
-    CONVERSATION_S,
-    Start,
-    claude_code,
-    claude_environment,
-    printed_config,
-    start_claude,
-    start_claude_screen,
-)
-from hosts.scripted_model import Call, CallOfHost, Say, ScriptedModel, not_offered
-from hosts.test_hosts import CODE, is_recorded, placed, servers_of, started, wait_for_end
+from hosts.hosts import claude_code, claude_environment, printed_config, start_claude_screen
+from hosts.scripted_model import Call, Say, ScriptedModel, not_offered
+from hosts.test_hosts import placed, servers_of, wait_for_end
 from support.daemon_process import Place
-from support.patience import PATIENCE_S, wait_until
+from support.patience import PATIENCE_S
 from support.tmux import Terminal, terminal
 
 pytestmark = pytest.mark.timeout(900)
@@ -122,42 +110,6 @@ async def test_user_accepts_a_protected_edit_by_one_key_and_declines_it_by_two(t
     assert model.wanted == set()
 
 
-def test_notebook_is_edited_by_claudes_own_tool_and_recorded_as_its_work(here: Place, tmp_path: Path) -> None:
-    notebook = tmp_path / "project" / "study.ipynb"
-    notebook.parent.mkdir()
-    cell: dict[str, object] = {"cell_type": "code", "id": "c1", "source": "x = 1", "metadata": {}, "outputs": []}
-    content: dict[str, object] = {
-        "cells": [{**cell, "execution_count": None}],
-        "metadata": {},
-        "nbformat": 4,
-        "nbformat_minor": 5,
-    }
-    notebook.write_text(json.dumps(content), encoding="utf-8")
-    change = {"notebook_path": str(notebook), "cell_id": "c1", "new_source": "x = 2"}
-    refused = {"file_path": str(notebook), "old_string": "x = 1", "new_string": "x = 2"}
-    script = [
-        Call("Read", {"file_path": str(notebook)}),
-        Call("Edit", refused),
-        CallOfHost("Read", {"file_path": str(notebook)}),
-        CallOfHost("NotebookEdit", change),
-        Say("ALL-DONE"),
-    ]
-    here.start()
-    with (
-        SyncClient.attach(socket=here.socket, role="editor", host="observer", root=notebook.parent) as editor,
-        placed(tmp_path, model := ScriptedModel(script), socket=str(here.socket)) as place,
-    ):
-        wait_until(lambda: is_recorded(editor, notebook.parent))
-        start = start_claude(place, [])
-        with started(Start([*start.arguments, "--allowedTools", "NotebookEdit"], start.environment), place):
-            wait_until(lambda: len(model.results) == len(script) - 1)
-        assert "Use NotebookEdit tool instead" in model.results[1].text
-        wait_until(lambda: editor.log(file_path=notebook).entries)
-        (entry,) = editor.log(file_path=notebook).entries
-    assert '"x = 2"' in notebook.read_text(encoding="utf-8")
-    assert (entry.by.kind, entry.by.label, entry.evidence) == ("session", "Claude Code", "commit")
-
-
 async def test_result_arrives_of_an_edit_that_was_moved_to_the_background(here: Place, tmp_path: Path) -> None:
     """Claude Code does so after 120 s, here after one: its user decides when they like."""
     path = tmp_path / "project" / "a.txt"
@@ -179,55 +131,3 @@ async def test_result_arrives_of_an_edit_that_was_moved_to_the_background(here: 
         assert (await board.decide_review(review, "accept")).state == "decided"
         await window.until(holds=lambda _: "has been updated" in str(model.requests[-1].body["messages"][-1]))
     assert path.read_text(encoding="utf-8") == "hello y\n"
-
-
-def test_hook_reports_what_others_changed_after_a_command(here: Place, tmp_path: Path) -> None:
-    """A hook that is late on a busy machine says nothing, so the model runs its command until one is not."""
-    path = tmp_path / "project" / "a.txt"
-    path.parent.mkdir()
-    path.write_text("hello x\n", encoding="utf-8")
-    command = {"command": "true", "description": "Wait"}
-
-    def change() -> None:
-        path.write_text("hello foreign\n", encoding="utf-8")
-
-    script = [Call("Read", {"file_path": str(path)}), CallOfHost("Bash", command, before=change)]
-    model = ScriptedModel([*script, CallOfHost("Bash", command)])
-    with placed(tmp_path, model, socket=str(here.socket)) as place:
-        start = start_claude(place, [])
-        with started(Start([*start.arguments, "--allowedTools", "Bash"], start.environment), place):
-            wait_until(lambda: any("+hello foreign" in str(request.body) for request in list(model.requests)))
-    (told,) = {str(part) for part in parts_with(model, "+hello foreign")}
-    assert f"{path} changed on disk" in told
-
-
-def parts_with(model: ScriptedModel, text: str) -> Iterator[object]:
-    for message in model.requests[-1].body["messages"]:
-        for part in message["content"]:
-            if text in str(part):
-                yield part
-
-
-def test_sessions_that_edit_one_file_at_once_are_notified_of_each_other(here: Place, tmp_path: Path) -> None:
-    path = tmp_path / "project" / "a.txt"
-    path.parent.mkdir()
-    path.write_text(CODE, encoding="utf-8")
-    read = Call("Read", {"file_path": str(path)})
-    second_has_read, first_has_written = threading.Event(), threading.Event()
-
-    def edit(old: str, new: str, after: threading.Event) -> Call:
-        arguments = {"file_path": str(path), "old_string": old, "new_string": new}
-        return Call("Edit", arguments, before=lambda: (after.wait(PATIENCE_S), None)[1])
-
-    first = ScriptedModel([read, edit("line 2\n", "first\n", second_has_read), Say("DONE", first_has_written.set)])
-    held = edit("line 11\n", "second\n", first_has_written)
-    second = ScriptedModel([read, replace(held, before=lambda: (second_has_read.set(), held.before())[1]), Say("DONE")])
-    with ExitStack() as stack:
-        for name, model in (("first", first), ("second", second)):
-            place = stack.enter_context(placed(tmp_path, model, home=name, socket=str(here.socket)))
-            process, _ = stack.enter_context(started(start_claude(place, []), place))
-            stack.callback(process.wait, CONVERSATION_S)
-    assert path.read_text(encoding="utf-8") == CODE.replace("line 2\n", "first\n").replace("line 11\n", "second\n")
-    assert "has been updated" in first.results[1].text
-    assert "has been updated" in second.results[1].text
-    assert "Others have changed line 2 since you read it" in second.results[1].text

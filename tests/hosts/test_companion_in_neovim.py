@@ -1,7 +1,7 @@
 """A person with unsaved text in a real Neovim, beside a real host that edits by its own tools, in companion.
 
-The host is connected by the one command of the guide. The person keeps and undoes what it made, in Neovim and at the
-terminal. The pictures of docs/images are taken again by
+The host is Claude Code, connected by the one command of the guide; Codex is beside VS Code in `clients/test_vscode.py`.
+The person keeps and undoes what it made, in Neovim and at the terminal. The pictures of docs/images are taken again by
 `FILEOPS_WRITE_IMAGES=1 pytest tests/hosts/test_companion_in_neovim.py`.
 """
 
@@ -15,7 +15,7 @@ import pytest
 from clients.neovim.scene import NO_FLOATS, SHORTER_TOTAL, Scene, scene
 from clients.neovim.terminal import DARK, picture
 from clients.neovim.world import REPOSITORY, neovim
-from hosts.connected import CONNECTED, Connected
+from hosts.connected import CLAUDE
 from hosts.hosts import CONVERSATION_S, PROGRAMS, Place
 from hosts.scripted_model import Say, ScriptedModel, serving
 from hosts.test_hosts import started
@@ -28,9 +28,8 @@ IMAGES = REPOSITORY / "docs" / "images"
 TYPED = "# typed, and not saved"
 
 
-@pytest.mark.parametrize("host", CONNECTED, ids=[host.name for host in CONNECTED])
 def test_person_with_unsaved_text_keeps_and_undoes_what_the_hosts_own_tools_made(
-    host: Connected, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """R-COMP-12, R-COMP-18"""
     with place_of_test(monkeypatch) as daemon:
@@ -39,13 +38,13 @@ def test_person_with_unsaved_text_keeps_and_undoes_what_the_hosts_own_tools_made
         with scene(nvim, tmp_path, "--cmd", "set background=dark", ask="protected", columns=100, rows=34) as shop:
             shop.terminal.keys("gg", "O", TYPED, "Escape")
             shop.terminal.until("&modified")
-            steps = [host.read(shop.cart), host.edit(shop.cart, *SHORTER_TOTAL), host.edit(shop.cart, *NO_FLOATS)]
-            model = ScriptedModel([*steps, Say("DONE")])
+            edits = [CLAUDE.edit(shop.cart, *edit) for edit in (SHORTER_TOTAL, NO_FLOATS)]
+            model = ScriptedModel([CLAUDE.read(shop.cart), *edits, Say("DONE")])
             home = tmp_path / "host"
             home.mkdir()
             with serving(model):
                 place = Place(home, shop.cart.parent, model.port, daemon=daemon)
-                with started(host.connect(place), place) as (process, log):
+                with started(CLAUDE.connect(place), place) as (process, log):
                     process.wait(CONVERSATION_S)
                     output = log.read_text(encoding="utf-8", errors="replace")
             assert len(model.results) == 3, output[-3000:]
@@ -59,9 +58,8 @@ def test_person_with_unsaved_text_keeps_and_undoes_what_the_hosts_own_tools_made
             # The person sees whose lines they are, keeps one change and undoes the other.
             shop.terminal.until("winnr('$') == 1")
             shop.terminal.command("call search('def total', 'w')")
-            shop.terminal.shows("▎", host.name)
-            if host is CONNECTED[0]:
-                shot(shop, tmp_path)
+            shop.terminal.shows("▎", CLAUDE.name)
+            shot(shop, tmp_path)
             shop.terminal.keys("d", "y")
             shop.terminal.command("call search('not any', 'w')")
             shop.terminal.keys("d", "u")
@@ -73,7 +71,7 @@ def test_person_with_unsaved_text_keeps_and_undoes_what_the_hosts_own_tools_made
 
             # At the terminal, they undo what they had kept.
             log_of_project = at_terminal(shop.cart.parent, "log")
-            assert host.name in log_of_project
+            assert CLAUDE.name in log_of_project
             last = at_terminal(shop.cart.parent, "undo", "last", "--yes")
             assert "cart.py" in last
 

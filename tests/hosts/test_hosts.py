@@ -10,7 +10,7 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,9 +19,21 @@ import pytest
 
 from fileops_client import RecordEntry, Turn
 from fileops_client.sync import FileOpsClient
-from hosts.hosts import CONVERSATION_S, HOSTS, LABELS, PROMPT, TELLING, Host, Place, Start, allowing_shell, in_shell
+from hosts.hosts import (
+    CONVERSATION_S,
+    EDITS_NOTEBOOKS,
+    HOSTS,
+    LABELS,
+    PROMPT,
+    TELLING,
+    Host,
+    Place,
+    Start,
+    allowing_shell,
+    in_shell,
+)
 from hosts.misspelling import MENDED, RUFF, misspelling
-from hosts.scripted_model import Call, Result, Say, ScriptedModel, Step, offered_name, serving
+from hosts.scripted_model import Call, CallOfHost, Result, Say, ScriptedModel, Step, offered_name, serving
 from support import daemon_process
 from support.patience import PATIENCE_S, wait_until
 from support.pictures import picture
@@ -46,7 +58,7 @@ class Recorded:
 class Story:
     """What the model was offered and got, what two files were at the end, and what the host wanted of the internet.
 
-    text, trip: `a.txt` and `trip.py`.
+    text, trip: `a.txt` and `trip.py`. notebook: `study.ipynb`, "" where there is none.
     servers: those that it had when it was killed, before the model's last answer.
     """
 
@@ -55,6 +67,7 @@ class Story:
     results: dict[str, Result]
     text: str
     trip: str
+    notebook: str
     wanted: set[str]
     servers: set[int]
     recorded: Recorded
@@ -162,6 +175,7 @@ def steps(project: Path, host: Host) -> dict[str, Step]:
         "image": Call("Read", {"file_path": str(project / "picture.png")}),
         "own edit": host.own_edit(hello),
         **(steps_in_shell(project, host) if host in TELLING else {}),
+        **(steps_in_notebook(project) if host.name in EDITS_NOTEBOOKS else {}),
     }
 
 
@@ -185,6 +199,30 @@ def steps_in_shell(project: Path, host: Host) -> dict[str, Step]:
         "view": in_shell(host, "cat seen.txt"),
         "second view": in_shell(host, "cat seen.txt"),  # on a busy machine the hook of one may give up
         "edit of what was seen": Call("Edit", {"file_path": str(seen), "old_string": "gamma", "new_string": "zeta"}),
+    }
+
+
+def steps_in_notebook(project: Path) -> dict[str, Step]:
+    """Our tool refuses to edit the notebook as text, and the host's own edits a cell."""
+    notebook = project / "study.ipynb"
+    cell: dict[str, object] = {
+        "cell_type": "code",
+        "id": "c1",
+        "source": "x = 1",
+        "metadata": {},
+        "outputs": [],
+        "execution_count": None,
+    }
+    content: dict[str, object] = {"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    notebook.write_text(json.dumps(content), encoding="utf-8")
+    path = str(notebook)
+    return {
+        "read of a notebook": Call("Read", {"file_path": path}),
+        "edit of a notebook": Call("Edit", {"file_path": path, "old_string": "x = 1", "new_string": "x = 2"}),
+        "own read of a notebook": CallOfHost("Read", {"file_path": path}),
+        "own edit of a notebook": CallOfHost(
+            "NotebookEdit", {"notebook_path": path, "cell_id": "c1", "new_source": "x = 2"}
+        ),
     }
 
 
@@ -234,11 +272,15 @@ def story(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
             killed.set()
         results = dict(zip(script, model.results, strict=False))
         text = (place.project / "a.txt").read_text(encoding="utf-8")
+        study = project / "study.ipynb"
+        notebook = study.read_text(encoding="utf-8") if study.exists() else ""
         expected = {"out.txt", "foreign.txt", "e.txt"} if host in TELLING else set[str]()
+        expected |= {"study.ipynb"} if host.name in EDITS_NOTEBOOKS else set()
         wait_until(lambda: expected <= {Path(entry.path).name for entry in editor.log(root=project).entries})
         entries = {Path(entry.path).name: entry for entry in editor.log(root=project).entries}
         recorded = Recorded(editor.turns(), entries)
-        yield Story(host, model.tools_at_first, results, text, trip.read_text("utf-8"), model.wanted, servers, recorded)
+        texts = (text, trip.read_text("utf-8"), notebook)
+        yield Story(host, model.tools_at_first, results, *texts, model.wanted, servers, recorded)
 
 
 def is_recorded(editor: FileOpsClient, folder: Path) -> bool:
@@ -248,13 +290,13 @@ def is_recorded(editor: FileOpsClient, folder: Path) -> bool:
     )
 
 
-# The stories in which the host's own shell may write.
-of_telling = pytest.mark.parametrize(
-    "story",
-    [pytest.param(host, marks=pytest.mark.xdist_group(f"story of {name_of(host)}")) for host in TELLING],
-    ids=[name_of(host) for host in TELLING],
-    indirect=True,
-)
+def of_hosts(hosts: Sequence[Host]) -> pytest.MarkDecorator:
+    """The stories of some hosts."""
+    groups = [pytest.param(host, marks=pytest.mark.xdist_group(f"story of {name_of(host)}")) for host in hosts]
+    return pytest.mark.parametrize("story", groups, ids=[name_of(host) for host in hosts], indirect=True)
+
+
+of_telling = of_hosts(TELLING)  # the host's own shell may write
 
 
 def test_host_offers_all_tools_immediately(story: Story) -> None:
@@ -381,6 +423,14 @@ def test_edit_by_a_tool_belongs_to_the_same_session_and_turn(story: Story) -> No
 def test_file_that_a_shell_command_has_shown_counts_as_read(story: Story) -> None:
     text = story.results["edit of what was seen"].text
     assert "has been updated" in text, text
+
+
+@of_hosts([host for host in TELLING if host.name in EDITS_NOTEBOOKS])
+def test_notebook_is_edited_by_the_hosts_own_tool_and_recorded_as_its_work(story: Story) -> None:
+    assert "Use NotebookEdit tool instead" in story.results["edit of a notebook"].text
+    assert '"x = 2"' in story.notebook
+    by, evidence = story.recorded.entries["study.ipynb"].by, story.recorded.entries["study.ipynb"].evidence
+    assert (by.kind, by.label, evidence) == ("session", "Claude Code", "commit")
 
 
 def test_host_wants_nothing_of_the_internet_but_what_is_known(story: Story) -> None:
