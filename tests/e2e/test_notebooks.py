@@ -353,11 +353,13 @@ def test_change_of_another_cell_does_not_hinder_an_edit(study: Path, tmp_path: P
         assert rebased["changed_by"] == "external"
         assert_cell_of_others(rebased, study)
         assert sources(study)[:2] == [("intro", "# Other\ntext"), ("c1", "x = 1")]
-        refused = edit(client, study, {"kind": "source", "cell_id": "intro", "source": "# Mine"})
+        steps = [{"kind": "source", "cell_id": cell_id, "source": "# Mine"} for cell_id in ("c2", "intro")]
+        refused = edit(client, study, *steps)
         assert (refused["error"]["code"], refused["details"]["relevance"]["cell_id"]) == (
             "modified_externally",
             "intro",
         )
+        assert refused["details"]["edit_index"] == 1
         assert_cell_of_others(refused["details"], study)
         assert refused["output"] == (
             "Cell intro was changed or removed since you read it. Other cells can still be edited. Read the notebook "

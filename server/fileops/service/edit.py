@@ -300,14 +300,18 @@ class EditOperation(Struct, frozen=True, kw_only=True):
             return ()
         return self.freshness.known_changes.legs(snapshot.path, shown, snapshot.data)
 
-    def _replan_cells(
-        self, request: EditRequest, snapshot: Snapshot, base: Base, token: CancelToken
-    ) -> "Replanned | Relevance":
+    def _replan_cells(self, request: EditRequest, snapshot: Snapshot, base: Base, token: CancelToken) -> Replanned:
         """Plan on the current notebook. What the session knows of each cell decides, not the whole file."""
         try:
             plan = self._plan_on(request, snapshot, token)
         except ModifiedExternally as failure:
-            return failure.relevance or Relevance(reason="cell")
+            raise self.freshness.refusal(
+                request.session_id,
+                snapshot,
+                failure.relevance or Relevance(reason="cell"),
+                dry_run=request.dry_run,
+                edit_index=failure.edit_index,
+            ) from None
         return relevance.Replanned(
             plan=plan, ranges=() if base.shown is None else foreign_ranges(base.shown, snapshot.data)
         )

@@ -323,10 +323,17 @@ class Freshness:
         return self._refusals.last_changed_by(snapshot) if record.digest != snapshot.digest else record.stale_source
 
     def refusal(
-        self, session_id: SessionName, snapshot: Snapshot, relevance: Relevance, *, dry_run: bool = False
+        self,
+        session_id: SessionName,
+        snapshot: Snapshot,
+        relevance: Relevance,
+        *,
+        dry_run: bool = False,
+        edit_index: int | None = None,
     ) -> ModifiedExternally:
         """Return the error for an edit to which others' changes are relevant, see `require_fresh`.
 
+        Args: edit_index: the step of a notebook to which they are.
         Raises: NotRead, Stale.
         """
         with self._fs.lock(snapshot.path):
@@ -334,7 +341,9 @@ class Freshness:
             knows_all = record.shown is None and self._knows(record, snapshot)
             if knows_all or self._checker.is_outdated(record, snapshot):  # the session has read or written since
                 raise Stale(path=snapshot.path)
-            return self._refusals.refusal(session_id, record, snapshot, dry_run=dry_run, relevance=relevance)
+            return self._refusals.refusal(
+                session_id, record, snapshot, dry_run=dry_run, relevance=relevance, edit_index=edit_index
+            )
 
     def _knows(self, record: ReadRecord, snapshot: Snapshot) -> bool:
         """Return whether the snapshot is what the session last knew: equal bytes suffice."""

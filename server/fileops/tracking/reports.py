@@ -103,6 +103,7 @@ class Refusals:
         *,
         dry_run: bool,
         relevance: Relevance | None = None,
+        edit_index: int | None = None,
     ) -> ModifiedExternally:
         """Return the error for the caller; unless it is a dry run, other clients are notified as well."""
         path, stamp = snapshot.path, snapshot.stamp
@@ -128,6 +129,7 @@ class Refusals:
             cells_since_read=None if base is None else cells_since_read(path, record.given_path, base, snapshot.data),
             also_changed_by=first_changed_by if first_changed_by != changed_by else None,
             relevance=relevance,
+            edit_index=edit_index,
         )
 
 

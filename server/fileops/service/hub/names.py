@@ -11,6 +11,7 @@ A local name is a `str`, a full one a `SessionName`. The front ends translate wh
 encode a result. Everything in between knows only full names.
 """
 
+import dataclasses
 import hashlib
 import re
 import time
@@ -173,12 +174,10 @@ class SessionNames:
         if not isinstance(error, ModifiedExternally):
             return error
         also = error.also_changed_by
-        return ModifiedExternally(
+        return dataclasses.replace(
+            error,
             changed_by=self.to_changed_by(error.changed_by),
-            diff_since_read=error.diff_since_read,
-            cells_since_read=error.cells_since_read,
             also_changed_by=None if also is None else self.to_changed_by(also),
-            relevance=error.relevance,
         )
 
     def show_notices(self, notices: Notices) -> Notices:
