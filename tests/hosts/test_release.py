@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import tarfile
+import time
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -185,12 +186,11 @@ def test_portable_plugin_reads_in_codex_which_names_it_no_folder(dist: Path, tmp
         with (place.home / ".codex" / "config.toml").open("a", encoding="utf-8") as config:
             config.write('[plugins."fileops@fileops".mcp_servers.fileops]\ndefault_tools_approval_mode = "approve"\n')
         output = ""
-        for _ in range(3):  # Codex waits ten seconds for servers, and begins without those that start later
+        until = time.monotonic() + CONVERSATION_S  # Codex waits ten seconds for servers, and begins without later ones
+        while not model.results and time.monotonic() < until:
             with started(start, place) as (process, log):
                 process.wait(CONVERSATION_S)
                 output = log.read_text(encoding="utf-8", errors="replace")
-            if model.results:
-                break
     texts = [result.text for result in model.results]
     assert len(texts) == 2, output[-3000:]
     assert "hello x" in texts[0]
