@@ -13,6 +13,9 @@ from fileops.attach import handshake
 from fileops.attach.mcp_pump import LOST_TEXT
 from support.daemon_process import Place, attached, suspend
 from support.mcp_client import McpClient, mcp_client, modern_meta, texts_of
+from support.patience import wait_until
+
+PROBE = {"name": "probe", "version": "1"}
 
 
 @pytest.fixture
@@ -92,6 +95,19 @@ def test_lost_daemon_is_replaced_and_the_call_in_flight_is_answered(
         assert here.daemons() != first
     assert file.read_text() == "one\n2\n"
     assert all(message.get("method") for message in agent.received)  # nothing was answered twice
+
+
+def test_host_whose_daemon_is_lost_before_it_has_answered_the_greeting_is_answered(here: Place, file: Path) -> None:
+    with mcp_client(file.parent, env=here.env) as agent:
+        wait_until(lambda: here.daemons() and here.status().get("connections"))
+        first = here.daemons()
+        stop_daemon(here)
+        greeting = agent.request(
+            "initialize", {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": PROBE}
+        )
+        os.kill(first[0], signal.SIGKILL)
+        assert agent.answer(greeting)["result"]["serverInfo"]["name"] == "fileops-server"
+        assert here.daemons() != first
 
 
 def test_answer_to_a_question_of_a_lost_daemon_is_ignored(here: Place, file: Path) -> None:
