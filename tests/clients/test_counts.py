@@ -132,7 +132,7 @@ async def test_all_count_ten_states_alike(shared: Place, folder: Path, tmp_path:
 async def ten_states(folder: Path, person: FileOpsClient, all_say: Callable[[int, int], Awaitable[None]]) -> None:
     text = folder / "a.txt"
     async with (
-        FileOpsClient.attach(root=folder, host="codex") as agent,
+        FileOpsClient.attach(root=folder, host="opencode") as agent,
         FileOpsClient.attach(root=folder, host="gemini") as other,
     ):
         async with asyncio.timeout(PATIENCE_S):

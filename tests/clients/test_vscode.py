@@ -17,6 +17,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -30,14 +31,16 @@ from clients.protocol_types import TYPESCRIPT, typescript_types
 from clients.test_counts import TEXTS, Surfaces, ten_states
 from fileops.schema import json_schema
 from fileops_client import FileOpsClient
-from hosts.connected import CONNECTED, Connected, claude_at
+from hosts.connected import CLAUDE, CODEX, Connected, claude_at
 from hosts.hosts import Place, codex_at, program
 from hosts.scripted_model import Call, Say, ScriptedModel, serving
 from hosts.test_hosts import running, started
+from releasing import bom, editors, source
 from support import daemon_process
+from support.distributions import ROOT
 from support.once import alone, common_folder, made_once
 from support.patience import PATIENCE_S
-from support.release import build_release, file_of
+from support.release import built_once, file_of
 
 HERE = Path(__file__).parent / "vscode"
 EXTENSION = HERE.parents[2] / "clients" / "vscode"
@@ -62,8 +65,8 @@ SUITES = pytest.mark.xdist_group("suites of vscode")
 KEYS = pytest.mark.xdist_group("keys of vscode")
 
 
-@pytest.fixture(scope="module", autouse=True)
-def editors() -> None:
+@pytest.fixture(scope="module", autouse=True, name="editors")
+def are_installed() -> None:
     if not (os.environ.get("FILEOPS_EDITORS") or os.environ.get("FILEOPS_REQUIRE_EDITORS")):
         pytest.skip("VS Code runs in CI, and where FILEOPS_EDITORS names the folder of the editors")
     for folder in (EXTENSION / "node_modules" / "typescript", *(EDITORS / n / "code-server" for n in ("floor", "new"))):
@@ -142,12 +145,17 @@ def test_suites_pass_in_the_extension_host(editor: str, vsix: Path, runs: Path, 
 
 @pytest.fixture(scope="module")
 def released(vsix: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The extension of a release, packed by tools/release.py."""
+    """The extension of a release and its bill of materials, as tools/release.py makes them; and the server's wheel."""
 
     def build(dist: Path) -> None:
         path = os.pathsep.join([str(NODE.parent), os.environ["PATH"]])
-        built = build_release(dist, environment={**os.environ, "PATH": path})
-        assert built.returncode == 0, built.stdout + built.stderr
+        with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
+            patch.setenv("PATH", path)
+            sources = source.copy_of(ROOT, Path(folder), None, with_uncommitted=True)
+            dist.mkdir()
+            shutil.copy(file_of(built_once(tmp_path_factory), "fileops_server-*.whl"), dist)  # the bill reads it
+            editors.build_vscode(sources, dist, ROOT)
+            bom.write(sources, dist, f"fileops-{sources.version}.cdx.json")
 
     return file_of(made_once("release-with-vscode", build, tmp_path_factory), "*.vsix")
 
@@ -180,8 +188,7 @@ def test_package_works_without_any_setting(vsix: Path, runs: Path) -> None:
 def connected_claude_edits(project: Path, home: Path, socket: str) -> list[str]:
     """Let a real Claude Code with a scripted model edit one.py as it was connected; returns what its model read."""
     path = project / "one.py"
-    claude = next(host for host in CONNECTED if host.name == "Claude Code")
-    model = ScriptedModel([claude.read(path), claude.edit(path, "a = 1", "a = 2"), Say("ALL-DONE")])
+    model = ScriptedModel([CLAUDE.read(path), CLAUDE.edit(path, "a = 1", "a = 2"), Say("ALL-DONE")])
     with serving(model):
         place = Place(home, project, model.port, socket=socket)
         with started(claude_at(place), place) as (process, log):
@@ -255,14 +262,31 @@ def test_user_decides_by_keyboard_what_is_written_and_what_waits(
     covered(run.name)
 
 
+@dataclass(frozen=True)
+class EditorsPlace(daemon_process.Place):
+    """The daemon of a workbench. path: its socket. folder: for the state of programs beside it."""
+
+    path: Path
+
+    @property
+    def socket(self) -> Path:
+        return self.path
+
+
 @KEYS
-async def test_window_counts_as_the_terminal_and_lists_what_is_in_its_folders(
+async def test_person_works_beside_agents_in_one_window(
     vsix: Path, runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """R-KEEP-3."""
-    command = [NODE, "lists.mjs", "new", runs / "lists-new", vsix, json.dumps(TEXTS)]
+    """R-KEEP-3: it counts as the terminal, and lists what is in its folders. R-COMP-18: Codex, which has its own tools,
+    edits beside unsaved text; then it has ours, and is asked before each edit. Only an act of the person decides.
+    """
+    program("codex", "vendor/*/bin/codex")
     story = await asyncio.create_subprocess_exec(
-        *command, cwd=HERE, env=ENVIRONMENT, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE
+        *[NODE, "window.mjs", "new", runs / "window-new", vsix, *pictures()],
+        cwd=HERE,
+        env={**ENVIRONMENT, "FILEOPS_FILES": json.dumps(TEXTS)},
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
     )
     assert story.stdin
     assert story.stdout
@@ -288,61 +312,21 @@ async def test_window_counts_as_the_terminal_and_lists_what_is_in_its_folders(
 
     async with FileOpsClient.attach(root=folder, role="editor") as person:
         await ten_states(folder, person, Surfaces(place, folder, person, vscode_says).all_say)
+    kept = await asyncio.to_thread(place.run, "keep", "--all", cwd=folder)
+    assert kept.returncode == 0, kept.stderr
     story.stdin.close()
-    said.append((await story.stdout.read()).decode())
+
+    path = Path(json.loads(await answered("READY "))["path"])
+    model = await asyncio.to_thread(edited_by, CODEX, path, place)
+    said += [f"{result.text}\n" for result in model.results]
+    path = Path(json.loads(await answered("READY "))["path"])
+    texts = await asyncio.to_thread(codex_edits, path, tmp_path / "home with our tools", str(socket))
+    said += [*texts, (await story.stdout.read()).decode()]
     assert await story.wait() == 0, "".join(said)
-
-
-@KEYS
-def test_review_is_decided_by_an_act_of_the_user_alone(vsix: Path, runs: Path) -> None:
-    done = node("reload.mjs", "new", runs / "reload-new", vsix)
-    assert done.returncode == 0, done.stdout + done.stderr
-
-
-@dataclass(frozen=True)
-class EditorsPlace(daemon_process.Place):
-    """The daemon of a workbench. path: its socket. folder: for the state of programs beside it."""
-
-    path: Path
-
-    @property
-    def socket(self) -> Path:
-        return self.path
-
-
-@KEYS
-def test_user_with_unsaved_text_decides_what_hosts_make_by_their_own_tools_and_by_ours(
-    vsix: Path, runs: Path, tmp_path: Path
-) -> None:
-    """R-COMP-18, with one host after another in one workbench: Codex last, as the guide has its picture.
-
-    Then Codex once more, with our tools, asked before each edit.
-    """
-    program("codex", "vendor/*/bin/codex")
-    hosts, models = iter(CONNECTED), list[ScriptedModel]()
-
-    def act(there: dict[str, str]) -> list[str]:
-        path, socket = Path(there["workspace"], there["file"]), there["socket"]
-        host = next(hosts, None)
-        if host is None:
-            return codex_edits(path, tmp_path / "home", socket)
-        folder = tmp_path / f"home of {host.name}"
-        folder.mkdir()
-        models.append(edited_by(host, path, EditorsPlace(folder, Path(socket))))
-        return [result.text for result in models[-1].results]
-
-    env = {
-        "FILEOPS_AGENTS": ",".join(host.name for host in CONNECTED),
-        "FILEOPS_FILES": "basket.py,prices.py",
-        "FILEOPS_ASKED": "codex",
-    }
-    text, edited = played_with(act, "hosts.mjs", "new", runs / "hosts-new", vsix, *pictures(), **env)
-    assert "RATE = 0.95  # not saved yet" in text
-    assert "has been updated" in edited
-    assert len(models) == len(CONNECTED)
-    for model in models:
-        assert "+RATE = 0.95  # not saved yet" in json.dumps(model.requests[-1].body)
-        assert [result.text.count("Done, although your host shows a refusal") for result in model.results] == [0, 1, 1]
+    assert "+RATE = 0.95  # not saved yet" in json.dumps(model.requests[-1].body)
+    assert [result.text.count("Done, although your host shows a refusal") for result in model.results] == [0, 1, 1]
+    assert "RATE = 0.95  # not saved yet" in texts[0]
+    assert "has been updated" in texts[1]
 
 
 def codex_edits(path: Path, home: Path, socket: str) -> list[str]:

@@ -82,5 +82,3 @@ CLAUDE = Connected(
     "Claude Code", connect_claude, lambda path: CallOfHost("Read", {"file_path": str(path)}), edit_of_claude
 )
 CODEX = Connected("Codex", connect_codex, lambda path: CallOfHost("exec_command", {"cmd": f"cat {path}"}), patch)
-
-CONNECTED = [CLAUDE, CODEX]

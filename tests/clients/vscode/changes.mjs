@@ -6,7 +6,7 @@ import { agentOutside } from './outside.mjs';
 import { git, shop, TAX, USERS } from './open.mjs';
 import { say, until } from './workbench.mjs';
 
-const { page, workspace, socket, agent, disk, person } = shop;
+const { page, workspace, socket, agent, run, closeEditors, disk, person } = shop;
 const { namedInText, status, row, focused, tab, palette, pressKeyOf, openFile, goToLine, reasonBox, setWorkspace, shoot, notice } = person;
 const QUIET = { 'files.autoSave': 'off' };
 let claude;
@@ -23,10 +23,10 @@ async function write(writer, basename, ...edits) {
   assert.ok(!isError, text);
 }
 
-const clear = () => palette('Notifications: Clear All Notifications');
+const clear = () => run('notifications.clearAll');
 /** The list of notifications has it, where it stays: a toast goes after a while. A list without any closes by itself. */
 const told = text => until(async () => {
-  await palette('Notifications: Show Notifications');
+  await run('notifications.showList');
   return notice(text).waitFor({ timeout: 4_000 }).then(() => true, () => false);
 }, `the person is told: ${text}`);
 
@@ -166,7 +166,7 @@ async function diffsOfVsCode() {
   await until(() => !disk('users.py').includes('The ninth'), 'a change of the page is undone by its key');
   await palette('Agent Changes: Redo the Last Undo');
   await until(() => disk('users.py').includes('The ninth'), 'and is back');
-  await palette('View: Close All Editors');
+  await closeEditors();
   await page.keyboard.press('Control+Shift+G');
   await until(async () => { // again, as the rows move while the list is drawn
     const turn = Number(await row(/Claude Code · /).getAttribute('data-index')); // its file is below it, and not git's
@@ -191,7 +191,7 @@ async function diffsOfVsCode() {
 
 /** Git takes everything away and brings it back: that is nobody's work. */
 async function gitInTheMiddle() {
-  await palette('View: Close All Editors');
+  await closeEditors();
   git(workspace, 'stash', '-q');
   await status(/\d changes? in \d/).waitFor({ state: 'detached' });
   git(workspace, 'stash', 'pop', '-q');
@@ -259,7 +259,7 @@ async function keepAndUndoOfADaemonThatIsKilled() {
   try {
     await goToLine(lineOf('0.20'));
     await pressKeyOf('keep');
-    await palette('Notifications: Show Notifications');
+    await run('notifications.showList');
     await notice('has not answered about keeping the change of painter in line 5').waitFor(); // so it has begun there
     await goToLine(lineOf('def reduced'));
     await pressKeyOf('undo');
@@ -291,9 +291,10 @@ export async function changes() {
   painter = await agentOutside(socket, workspace, 'painter');
   await listBesideGit();
   await oneChangeByThePeek();
-  await typingAbove();
+  const isFloor = process.argv[2] === 'floor';
+  if (!isFloor) await typingAbove();
   await byKeys();
-  if (process.argv[2] === 'floor') return; // which has shown the list, the peek, the bars, the diffs and the keys
+  if (isFloor) return; // which has shown the list, the peek, the bars, the diffs and the keys
   await diffsOfVsCode();
   await gitInTheMiddle();
   await undoTwiceWithoutAnAnswer();

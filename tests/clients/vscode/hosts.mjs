@@ -1,71 +1,44 @@
-// node hosts.mjs floor|new OUT VSIX [IMAGES]: agents from outside, one after another, beside a person with unsaved text. Prints
-// "READY {workspace, socket, file}" for each; the caller then starts it there. Those of FILEOPS_AGENTS keep their own tools,
-// in the mode companion: each edits a file of its own (FILEOPS_FILES) twice; the person sees both changes in the unsaved text,
-// keeps one and undoes the other. The last one, FILEOPS_ASKED, has the tools of fileops-server, and is asked before each edit:
-// it reads rates.py and edits it once; the person finds it in the list of agents and decides its edit.
-// With IMAGES the pictures for the documentation are put there. Environment as in mocha.mjs.
+// Played by window.mjs: agents from outside beside a person with unsaved text. Each part prints "READY {socket, path}"; the
+// caller then starts the agent for that file. The first keeps its own tools, in the mode companion, and edits twice; the person
+// sees both changes in the unsaved text, keeps one and undoes the other. The second has the tools of fileops-server, and is
+// asked before each edit: it reads and edits once; the person finds it in the list of agents and decides its edit.
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
-import { hasEditor } from './daemon.mjs';
-import { personAt } from './person.mjs';
-import { openWorkbench, PATIENCE_MS, play, say, until } from './workbench.mjs';
+import { CART, FRONT, shop } from './room.mjs';
+import { say, until } from './workbench.mjs';
 
-const [name, outGiven, vsix, images] = process.argv.slice(2);
-const agents = process.env.FILEOPS_AGENTS.split(',');
-const host = process.env.FILEOPS_ASKED;
-const names = process.env.FILEOPS_FILES.split(',');
-const out = path.resolve(outGiven);
-fs.rmSync(out, { recursive: true, force: true });
-fs.mkdirSync(out, { recursive: true });
-
-const PRICES = `def discount(total, customer):
-    if customer.is_regular:
-        return total * 0.95
-    return total
-
-
-def label(total):
-    return f"{total:.2f}"
-`;
-
-/** Of the last one. */
-const RATES = `def discount(total, customer):
-    if customer.is_regular:
-        return total * 0.95
-    return total
-`;
-
-const workbench = await openWorkbench(name, {
-  out, vsix: path.resolve(vsix), files: { ...Object.fromEntries(names.map(basename => [basename, PRICES])), 'rates.py': RATES },
-  settings: { 'fileops.interpreter': process.env.FILEOPS_PYTHON, 'files.autoSave': 'off' },
-});
-const { page, workspace, socket } = workbench;
-page.setDefaultTimeout(PATIENCE_MS); // an agent's program starts in between
-const { status, row, waiting, titleButton, proposal, namedInText, palette, askBeforeEachEdit, click, toast, toasts, openFile, goToLine, pressKeyOf, setWorkspace, shoot } = personAt(workbench, images);
+const { page, workspace, socket, run, closeEditors, person } = shop;
+const { status, row, waiting, titleButton, proposal, namedInText, palette, click, toast, toasts, openFile, goToLine, pressKeyOf, setWorkspace, shoot } = person;
+const HOST = 'Codex';
 const QUIET = { 'files.autoSave': 'off' };
 const line = text => page.locator('.editor-instance .view-line', { hasText: text });
-const disk = basename => fs.readFileSync(path.join(workspace, basename), 'utf8');
+const TYPED = 'RATE = 0.95  # not saved yet\n';
 
-async function besideUnsavedText(agent, basename) {
-  await openFile(basename);
+/** A file whose first line is typed and not saved, and an agent that is started for it. */
+async function typedInto(file) {
+  await openFile(path.relative(workspace, file));
   await line('def discount').first().click();
   await page.keyboard.press('Control+Home');
-  await page.keyboard.type('RATE = 0.95  # not saved yet\n');
-  console.log(`READY ${JSON.stringify({ workspace, socket, file: basename })}`);
+  await page.keyboard.type(TYPED);
+  console.log(`READY ${JSON.stringify({ socket, path: file })}`);
+  return () => fs.readFileSync(file, 'utf8');
+}
 
+export async function besideUnsavedText() {
+  const disk = await typedInto(path.join(workspace, 'basket.py'));
   await line('total * RATE').first().waitFor();
   await line('EUR').first().waitFor();
   await status(/\b2 changes? in /).waitFor();
-  assert.equal(disk(basename), PRICES, 'the edits are in the editor, beside the unsaved text');
+  assert.equal(disk(), CART, 'the edits are in the editor, beside the unsaved text');
   await page.keyboard.press('Control+Shift+G');
-  await row(new RegExp(`${agent} · `)).waitFor();
+  await row(new RegExp(`${HOST} · `)).waitFor();
   await page.keyboard.press('Control+1');
   await goToLine(4);
-  await until(() => namedInText(agent), 'the line with the cursor names the agent');
-  if (agent === agents.at(-1)) await shoot('companion', QUIET);
+  await until(() => namedInText(HOST), 'the line with the cursor names the agent');
+  await shoot('companion', QUIET);
   await setWorkspace(QUIET);
-  say(`what ${agent} made by its own tools is beside the unsaved text, with its name`);
+  say(`what ${HOST} made by its own tools is beside the unsaved text, with its name`);
 
   await pressKeyOf('keep');
   await status(/\b1 changes? in /).waitFor();
@@ -73,9 +46,9 @@ async function besideUnsavedText(agent, basename) {
   await pressKeyOf('undo');
   await status(/\d changes? in \d/).waitFor({ state: 'detached' });
   await page.keyboard.press('Control+S');
-  const kept = `RATE = 0.95  # not saved yet\n${PRICES.replace('total * 0.95', 'total * RATE')}`;
-  await until(() => disk(basename) === kept, 'one is kept, the other undone, and the person’s line is there');
-  await palette('View: Close All Editors');
+  const kept = `${TYPED}${CART.replace('total * 0.95', 'total * RATE')}`;
+  await until(() => disk() === kept, 'one is kept, the other undone, and the person’s line is there');
+  await closeEditors();
   say('one change is kept, the other undone');
 }
 
@@ -89,38 +62,40 @@ async function isPrivate(expected) {
   }, `the daemon is ${expected ? 'private' : 'shared'}`);
 }
 
-async function askedBeforeItsEdit() {
-  await askBeforeEachEdit();
-  await openFile('rates.py');
-  await line('def discount').first().click();
-  await page.keyboard.press('Control+Home');
-  await page.keyboard.type('RATE = 0.95  # not saved yet\n');
-  console.log(`READY ${JSON.stringify({ workspace, socket, file: 'rates.py' })}`);
+/** In the list of agents, which stays as it was when it was opened. */
+const listed = agent => until(async () => {
+  await page.keyboard.press('Escape');
+  await palette('Agent Changes: Agents…');
+  return agent.waitFor({ timeout: 4_000 }).then(() => true, () => false);
+}, 'the agent is listed');
+
+export async function askedBeforeItsEdit() {
+  const file = path.join(FRONT, 'rates.py');
+  fs.writeFileSync(file, CART);
+  const disk = await typedInto(file);
 
   await waiting('rates.py').waitFor();
   await status('1 to review').waitFor();
   await proposal('RATE').first().waitFor();
-  assert.match(await waiting('rates.py').first().textContent(), new RegExp(`edit by .*${host}`, 'i'));
-  await palette('Agent Changes: Agents…');
-  const agent = page.locator('.quick-input-list .monaco-list-row', { hasText: new RegExp(host, 'i') }); // also one from before, with edits
+  assert.match(await waiting('rates.py').first().textContent(), new RegExp(`edit by .*${HOST}`, 'i'));
+  const agent = page.locator('.quick-input-list .monaco-list-row', { hasText: new RegExp(HOST, 'i') }); // also one from before, with edits
   const here = agent.filter({ hasText: /ask before each edit · 1 read · 0 edits/ });
-  await here.waitFor();
+  await listed(here);
   assert.doesNotMatch(await here.textContent(), /mcp-client/, 'one name for one program');
   await page.keyboard.press('Escape');
-  assert.equal(disk('rates.py'), RATES);
-  say(`the edit of ${host} waits with its name, and it is in the list of agents`);
+  assert.equal(disk(), CART);
+  say(`the edit of ${HOST} waits with its name, and it is in the list of agents`);
 
   await click(waiting('rates.py').first(), titleButton('Accept')); // a group that is not in use hides its buttons
   await titleButton('Accept').click();
   await waiting('rates.py').waitFor({ state: 'detached' });
   await page.locator('.view-line', { hasText: 'total * RATE' }).first().waitFor();
-  assert.equal(disk('rates.py'), RATES, 'an edit of unsaved text goes to the editor');
-  await palette('Agent Changes: Agents…');
-  await agent.filter({ hasText: /1 edit/ }).first().waitFor();
+  assert.equal(disk(), CART, 'an edit of unsaved text goes to the editor');
+  await listed(agent.filter({ hasText: /1 edit/ }).first());
   await page.keyboard.press('Escape');
   say('accepted; it is in the editor, and counted');
 
-  await palette('Notifications: Clear All Notifications');
+  await run('notifications.clearAll');
   // The shared daemon's folder is open to others: the window says once that it has a private daemon.
   fs.chmodSync(path.dirname(socket), 0o755);
   const notice = toast(/private daemon, because the shared one could not be used/);
@@ -128,7 +103,7 @@ async function askedBeforeItsEdit() {
   await notice.waitFor();
   assert.equal((await toasts()).length, 1, `told once: ${await toasts()}`);
   await isPrivate(true);
-  await palette('Notifications: Clear All Notifications');
+  await run('notifications.clearAll');
   await notice.waitFor({ state: 'detached' });
   await palette('Agent Changes: Restart');
   await isPrivate(true); // the second one runs
@@ -138,13 +113,3 @@ async function askedBeforeItsEdit() {
   await isPrivate(false);
   say('without the shared daemon the window has a private one, and says so once');
 }
-
-async function story() {
-  await setWorkspace({ ...QUIET, 'workbench.colorTheme': 'Default Dark Modern' });
-  await status(/fileops/).waitFor();
-  await until(() => hasEditor(socket), 'the editor has started the shared daemon');
-  for (const [n, agent] of agents.entries()) await besideUnsavedText(agent, names[n]);
-  await askedBeforeItsEdit();
-}
-
-await play(workbench, out, story);

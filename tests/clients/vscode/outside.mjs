@@ -4,11 +4,11 @@ import path from 'node:path';
 import readline from 'node:readline';
 import { promisify } from 'node:util';
 
-/** host: its name. Its calls wait for a review where windows show one. */
-export async function agentOutside(socket, workspace, host) {
+/** host: its name. options: of its server. Its calls wait for a review where windows show one. */
+export async function agentOutside(socket, workspace, host, options = []) {
   // Below a process of its own, the host: what the editor does would else be taken for the agent's doing.
-  const host_ = 'import subprocess, sys; sys.exit(subprocess.call([sys.executable, "-P", "-m", "fileops", "mcp"]))';
-  const server = spawn(process.env.FILEOPS_PYTHON, ['-P', '-c', host_], {
+  const host_ = 'import subprocess, sys; sys.exit(subprocess.call([sys.executable, "-P", "-m", "fileops", "mcp", *sys.argv[1:]]))';
+  const server = spawn(process.env.FILEOPS_PYTHON, ['-P', '-c', host_, ...options], {
     cwd: workspace, stdio: ['pipe', 'pipe', 'inherit'],
     // As the window has it: after the end of a daemon, the first of them starts the next one.
     env: { ...process.env, FILEOPS_SOCKET: socket, XDG_STATE_HOME: path.resolve(socket, '../../state') } });

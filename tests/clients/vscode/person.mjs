@@ -59,24 +59,6 @@ export function personAt({ page, workspace }, images) {
     await page.keyboard.press('Enter');
   }
 
-  /** By keys. The tab of a review names its file too; a key pressed there, or in the box that closes, is lost. */
-  async function openFile(basename) {
-    const box = await openBox('Control+P');
-    await box.fill(basename);
-    await page.locator('.quick-input-list .monaco-list-row.focused', { hasText: basename }).first().waitFor();
-    await page.keyboard.press('Enter');
-    await until(async () => {
-      const label = await focused();
-      return label.includes(basename) && !label.includes('waits for you') && !await box.isVisible();
-    }, 'the file has the keyboard');
-  }
-
-  async function goToLine(line) {
-    await (await openBox('Control+G')).fill(`:${line}`);
-    await page.keyboard.press('Enter');
-    await status(`Ln ${line}, Col 1`).waitFor();
-  }
-
   /** The person chooses that each edit waits for them. It holds once the list of the choices says so. */
   async function askBeforeEachEdit() {
     const command = 'Agent Changes: Ask Before Each Edit';
@@ -132,5 +114,5 @@ export function personAt({ page, workspace }, images) {
     await picture(); // a click while the theme changes may meet another button
   }
 
-  return { namedInText, reasonBox, tab, waiting, status, row, proposal, titleButton, focused, pressKeyOf, palette, askBeforeEachEdit, openFile, goToLine, setWorkspace, click, shoot, toast, toasts, notice };
+  return { namedInText, reasonBox, tab, waiting, status, row, proposal, titleButton, focused, pressKeyOf, palette, askBeforeEachEdit, setWorkspace, click, shoot, toast, toasts, notice };
 }

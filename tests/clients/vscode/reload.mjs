@@ -1,31 +1,21 @@
-// node reload.mjs floor|new OUT VSIX: only a person's act decides. A review of an agent outside of the window lives on
-// while the window is reloaded, while its extension host is killed, and once it is closed; after a decision in another
-// editor, and after the end of the daemon, what was typed is shown. Environment as in mocha.mjs.
+// Played by window.mjs: only a person's act decides. A review of an agent outside of the window lives on while the window is
+// reloaded, while its extension host is killed, and once it is closed; after a decision in another editor, and after the end
+// of the daemon, what was typed is shown.
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
-import { hasEditor, statusOf } from './daemon.mjs';
-import { personAt } from './person.mjs';
+import { statusOf } from './daemon.mjs';
 import { acceptElsewhere, agentOutside } from './outside.mjs';
-import { PATIENCE_MS, openWorkbench, play, say, until } from './workbench.mjs';
-
-const [name, outGiven, vsix] = process.argv.slice(2);
-const out = path.resolve(outGiven);
-fs.rmSync(out, { recursive: true, force: true });
-fs.mkdirSync(out, { recursive: true });
+import { FRONT, shop } from './room.mjs';
+import { WINDOW as TEAM } from './roots.mjs';
+import { say, until } from './workbench.mjs';
 
 const N = 30;
 const text = (changes = {}) => Array.from({ length: N }, (_, i) => `${changes[i + 1] ?? `line ${i + 1}`}\n`).join('');
-const workbench = await openWorkbench(name, {
-  out, vsix: path.resolve(vsix), files: { 'one.txt': text() },
-  settings: { 'fileops.interpreter': process.env.FILEOPS_PYTHON, 'fileops.ask': 'each_edit' },
-});
-const { page, workspace, socket } = workbench;
-page.setDefaultTimeout(PATIENCE_MS);
-const person = personAt(workbench);
+const { page, socket, run, closeEditors, person } = shop;
 const { waiting, status, reasonBox, tab, toast, palette } = person;
-const press = async (person, label) => { await person.waiting('one.txt').first().click(); await person.titleButton(label).click(); };
-const file = path.join(workspace, 'one.txt');
+const press = async label => { await person.waiting('one.txt').first().click(); await person.titleButton(label).click(); };
+const file = path.join(FRONT, 'one.txt');
 const disk = () => fs.readFileSync(file, 'utf8');
 let agent;
 
@@ -84,10 +74,13 @@ async function isShownAgain(call, bytes) {
   assert.equal(disk(), bytes);
 }
 
-async function story() {
-  await status(/fileops/).waitFor();
-  await until(() => hasEditor(socket), 'the window is attached');
-  agent = await agentOutside(socket, workspace, 'painter');
+export async function onlyAPersonDecides() {
+  await closeEditors();
+  await run('notifications.clearAll');
+  await page.locator('.tabs-container .tab').waitFor({ state: 'detached' });
+  fs.writeFileSync(file, text());
+  fs.writeFileSync(path.join(FRONT, '../team.code-workspace'), JSON.stringify({ ...TEAM, settings: { ...TEAM.settings, 'files.autoSave': 'afterDelay' } })); // as VS Code in a browser does
+  agent = await agentOutside(socket, FRONT, 'painter', ['--encoding', '**/*.latin1=latin-1']); // it may start the next daemon, which has to fit the window
   await agent.call('Read', 'one.txt');
   const step = n => ({ old_string: `line ${n}\n`, new_string: `agent ${n}\n` });
   let call = agent.call('MultiEdit', 'one.txt', { edits: [step(2), step(10), step(18), step(26)] });
@@ -121,13 +114,13 @@ async function story() {
   say('the extension host was killed: nothing is decided, and what was done is there');
 
   fs.writeFileSync(file, text({ 1: 'theirs' }));
-  await press(person, 'Accept');
+  await press('Accept');
   await toast('was not carried out, because the file changed in the meantime').waitFor();
   await proposal(page, 'theirs').waitFor();
   await proposal(page, 'agent 18 typed').waitFor();
   await until(async () => await waiting('one.txt').count() === 1, 'the tab of the old text is closed');
   assert.equal(disk(), text({ 1: 'theirs' }));
-  await press(person, 'Accept');
+  await press('Accept');
   assert.equal((await call).isError, false, (await call).text);
   const written = text({ 1: 'theirs', 2: 'agent 2', 18: 'agent 18 typed', 26: 'agent 26' });
   assert.equal(disk(), written);
@@ -136,12 +129,12 @@ async function story() {
 
   await agent.call('Read', 'one.txt');
   call = agent.call('Edit', 'one.txt', step(5));
-  await press(person, 'Reject');
+  await press('Reject');
   await reasonBox.waitFor();
   await page.keyboard.press('Escape');
   await reasonBox.waitFor({ state: 'hidden' });
   await isShownAgain(call, written);
-  await press(person, 'Reject');
+  await press('Reject');
   await reasonBox.waitFor();
   await page.keyboard.type('line 5 is a constant.');
   await page.keyboard.press('Enter');
@@ -151,7 +144,7 @@ async function story() {
 
   call = agent.call('Edit', 'one.txt', step(6));
   await waiting('one.txt').waitFor();
-  await acceptElsewhere(socket, workspace);
+  await acceptElsewhere(socket, FRONT);
   assert.equal((await call).isError, false, (await call).text);
   await page.locator('.statusbar-item', { hasText: /one\.txt: accepted in another-editor/ }).waitFor();
   await waiting('one.txt').waitFor({ state: 'detached' });
@@ -165,7 +158,7 @@ async function story() {
   itsHosts.forEach(pid => process.kill(Number(pid), 'SIGSTOP')); // busy with something else: it learns of both at once
   await page.keyboard.type(' typed here');
   await proposal(page, 'agent 7 typed here').waitFor();
-  await acceptElsewhere(socket, workspace);
+  await acceptElsewhere(socket, FRONT);
   assert.equal((await call).isError, false, (await call).text);
   itsHosts.forEach(pid => process.kill(Number(pid), 'SIGCONT'));
   await toast(/review of one\.txt has ended: accepted in /).getByRole('button', { name: 'Show What You Typed' }).click();
@@ -197,10 +190,10 @@ async function story() {
   await until(() => extensionHosts().length === 0, 'the window is gone');
   assert.equal(call.state.isAnswered, false);
   assert.equal(disk(), before);
-  await acceptElsewhere(socket, workspace);
+  await acceptElsewhere(socket, FRONT);
   assert.equal((await call).isError, false, (await call).text);
   assert.equal(disk(), before.replace('line 9\n', 'agent 9\n'));
   say('the window was closed: nothing was decided, and another editor could');
 }
 
-await play(workbench, out, story, () => agent?.end());
+export const endPainter = () => agent?.end();

@@ -1,17 +1,19 @@
-// Played by lists.mjs: a window with two folders, one of them a work tree of git, beside a third folder that is not of the
+// Played by window.mjs: a window with two folders, one of them a work tree of git, beside a third folder that is not of the
 // window. Lists, "all" and what is undone are of the window's folders. At the end a file in ISO 8859-1.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { agentOutside } from './outside.mjs';
+import { shop } from './room.mjs';
 import { say, until } from './workbench.mjs';
 
 const FILES = { 'front/shop.py': 'a = 1\n', 'back/shop.py': 'b = 1\n', 'other/shop.py': 'c = 1\n' };
 const LATIN = 'gr\u00fc\u00dfe\nline 2\nline 3\nline 4\n';
-const WINDOW = { folders: [{ path: 'front' }, { path: 'back' }], settings: { 'git.enabled': true, 'git.openRepositoryInParentFolders': 'never' } };
+export const WINDOW = { folders: [{ path: 'front' }, { path: 'back' }], settings: { 'git.enabled': true, 'git.openRepositoryInParentFolders': 'never' } };
 
-export async function severalFolders({ page, workspace, socket, open }, person) {
+export async function severalFolders() {
+  const { page, workspace, socket, open, person } = shop;
   const { status, row, palette, openFile, askBeforeEachEdit, waiting, titleButton } = person;
   const team = path.join(workspace, '../team');
   for (const [name, text] of Object.entries({ ...FILES, 'team.code-workspace': JSON.stringify(WINDOW) })) {
@@ -70,7 +72,7 @@ export async function severalFolders({ page, workspace, socket, open }, person) 
 
   const isThere = text => fs.readFileSync(path.join(team, 'front/greet.latin1')).equals(Buffer.from(text, 'latin1'));
   const spell = n => claude.call('Edit', 'greet.latin1', { old_string: `line ${n}`, new_string: `l\u00edne ${n}` });
-  await openFile('greet.latin1');
+  await openFile('../team/front/greet.latin1');
   await claude.call('Read', 'greet.latin1');
   assert.equal((await spell(4)).isError, false);
   await until(() => isThere(LATIN.replace('line 4', 'l\u00edne 4')), 'it is written');

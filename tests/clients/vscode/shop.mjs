@@ -55,5 +55,27 @@ export async function openShop({ files, settings = {}, isCovered = false, prepar
     await until(() => agents.agent(null, 'caughtUp').then(() => true, () => false), 'the keys work');
     await person.pressKeyOf(command);
   }
-  return { out, workbench, ...workbench, ...agents, disk, person: { ...person, pressKeyOf } };
+  /** A command of VS Code itself. */
+  const run = command => until(() => agents.agent(null, 'run', { command }).then(() => true, () => false), command);
+  /** What is being saved is still unsaved for VS Code, which would ask. */
+  async function closeEditors() {
+    await run('workbench.action.files.saveAll');
+    await run('workbench.action.closeAllEditors');
+  }
+  /** Not by VS Code's own box, which is no subject here. The tab of a review names its file too. */
+  async function openFile(basename) {
+    const isIn = async () => {
+      const label = await person.focused();
+      return label.includes(path.basename(basename)) && !label.includes('waits for you');
+    };
+    await until(async () => {
+      await agents.agent(null, 'open', { path: agents.file(basename) }).catch(() => undefined); // that window is about to begin
+      return isIn();
+    }, 'the file has the keyboard');
+  }
+  async function goToLine(line) {
+    await agents.agent(null, 'open', { line });
+    await person.status(`Ln ${line}, Col 1`).waitFor();
+  }
+  return { out, workbench, ...workbench, ...agents, disk, run, closeEditors, person: { ...person, pressKeyOf, openFile, goToLine } };
 }

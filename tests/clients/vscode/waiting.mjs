@@ -7,7 +7,7 @@ import { LINES, shop, TEN } from './open.mjs';
 import { PRICES } from './shop.mjs';
 import { say, until } from './workbench.mjs';
 
-const { page, workspace, agent, edit, read, file, disk, person } = shop;
+const { page, workspace, agent, run, closeEditors, edit, read, file, disk, person } = shop;
 const { namedInText, waiting, status, row, proposal, tab, focused, palette, pressKeyOf, openFile, reasonBox, setWorkspace, shoot, toast } = person;
 const QUIET = { 'files.autoSave': 'off', 'git.enabled': false };
 
@@ -140,7 +140,7 @@ async function allAtOnce() {
 async function aProposal() {
   await openFile('prices.py');
   await read('Claude Code', 'prices.py');
-  if (process.argv[5]) await palette('View: Close All Editor Groups'); // with the window for itself it is side by side
+  if (process.argv[5]) await run('workbench.action.closeAllGroups'); // with the window for itself it is side by side
   const call = agent('Claude Code', 'multiEdit', { file_path: file('prices.py'), edits: [
     { old_string: '    for item in basket:\n', new_string: '    for item in basket:\n        if item.count < 0:\n            raise ValueError("a count is negative")\n' },
     { old_string: 'total * 0.95', new_string: 'total * Decimal("0.9")' },
@@ -199,13 +199,13 @@ async function aFileThatChanges() {
   await openFile('prices.py');
   await page.keyboard.press('Control+S');
   await until(() => disk('prices.py').includes('# mine') && disk('prices.py').includes('Decimal("0.8")'), 'both are saved');
-  await palette('Notifications: Clear All Notifications');
+  await run('notifications.clearAll');
   say('a review whose file changed is decided on the new text');
 }
 
 /** How it is decided is tested in the extension host. */
 async function aCommand() {
-  if (process.argv[5]) await palette('Notifications: Clear All Notifications'); // none in the picture
+  if (process.argv[5]) await run('notifications.clearAll'); // none in the picture
   const commandTab = tab('shop-bot: command waits for you');
   const call = agent('shop-bot', 'bash', { command: 'python -m pytest -q tests/test_prices.py &&\n  echo done >> log.txt', description: 'See whether the prices still add up' });
   await commandTab.waitFor();
@@ -219,7 +219,7 @@ async function aCommand() {
 }
 
 export async function waitingEdits() {
-  await palette('View: Close All Editors');
+  await closeEditors();
   fs.writeFileSync(file('prices.py'), PRICES);
   await setWorkspace(QUIET);
   await agent(null, 'askBeforeEachEdit');

@@ -2,6 +2,7 @@
 // The test's program controls it over HTTP: POST {session, method, params}; hanging up takes the call back.
 // The method `visible` answers with the paths of the files that extensions know to be visible.
 // `askBeforeEachEdit` sets `fileops.ask`, and begins anew with it.
+// `run` and `open` are VS Code's own acts for a person whose keys are no subject of the story: a command; a file, at a line.
 // `caughtUp` answers once the keys of what the window shows work; `inReview` then, with the id of the review in front.
 // With {kill: PID} the daemon is killed first, so that the editor sends the call before it can notice.
 const fs = require('node:fs');
@@ -34,6 +35,20 @@ async function askBeforeEachEdit() {
   await vscode.commands.executeCommand('fileops.restart');
 }
 
+/** line: where the cursor is to be; without a path, in the editor that is in use. */
+async function open({ path, line }) {
+  const editor = path ? await vscode.window.showTextDocument(vscode.Uri.file(path), { preview: false }) : vscode.window.activeTextEditor;
+  if (!path) await vscode.commands.executeCommand('workbench.action.focusActiveEditorGroup');
+  if (line === undefined) return;
+  const start = new vscode.Position(line - 1, 0);
+  editor.selection = new vscode.Selection(start, start);
+  editor.revealRange(editor.selection, vscode.TextEditorRevealType.InCenterIfOutsideViewport);
+}
+
+async function run({ command }) {
+  await vscode.commands.executeCommand(command);
+}
+
 async function inReview(fileops) {
   await caughtUp();
   return fileops._insides.reviews.current?.id;
@@ -51,13 +66,15 @@ exports.activate = async context => {
     const target = session ? fileops.session(session) : fileops;
     try {
       if (kill) killAndWait(kill);
-      const own = { state: () => fileops.state, visible, caughtUp, askBeforeEachEdit, inReview: () => inReview(fileops) }[method];
-      const result = own ? await own() : await target[method](params, cancel.token);
+      const own = { state: () => fileops.state, visible, caughtUp, askBeforeEachEdit, run, open, inReview: () => inReview(fileops) }[method];
+      const result = own ? await own(params) : await target[method](params, cancel.token);
       response.end(JSON.stringify({ result: result ?? null }));
     } catch (error) {
       response.end(JSON.stringify({ error: { code: error.code ?? null, message: String(error.message) } }));
     }
   });
-  server.listen(Number(process.env.FILEOPS_AGENT_PORT), '127.0.0.1');
+  const listen = () => server.listen(Number(process.env.FILEOPS_AGENT_PORT), '127.0.0.1');
+  server.on('error', () => setTimeout(listen, 100)); // the host of the window before is about to end
+  listen();
   context.subscriptions.push({ dispose: () => server.close() });
 };
