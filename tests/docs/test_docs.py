@@ -54,7 +54,7 @@ def test_readme_has_two_commands_and_ci_runs_the_second_as_printed() -> None:
     demo, tests = (command.strip() for command in code_of(README, "sh"))
     assert demo.startswith("python3 -m venv .venv && .venv/bin/pip install -q . && ")
     assert demo.endswith(".venv/bin/fileops-server demo")
-    assert tests.startswith("python3 -m venv .venv && .venv/bin/pip install -q -e '.[test]' && ")
+    assert tests.startswith("python3 -m venv --upgrade-deps .venv && .venv/bin/pip install -q -e '.[test]' && ")
     pattern = re.search(r"grep -E '([^']+)' README\.md", (ROOT / ".ci" / "run").read_text(encoding="utf-8"))
     assert pattern is not None
     assert re.findall(pattern[1], README, re.MULTILINE) == [tests]
