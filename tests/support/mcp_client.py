@@ -47,15 +47,20 @@ class McpClient(RawClient):
                     self.garbage.append(line)
             self._changed.notify_all()
 
-    def begin(self, version: str = "2025-11-25", capabilities: object = None, host: str = "probe") -> Any:
-        """The legacy handshake; returns the result of `initialize`."""
+    def start_to_begin(self, version: str = "2025-11-25", capabilities: object = None, host: str = "probe") -> Any:
+        """Ask to `initialize` without waiting; returns the request's id."""
         params = {
             "protocolVersion": version, "capabilities": {} if capabilities is None else capabilities,
             "clientInfo": {"name": host, "version": "1"},
         }  # fmt: skip
-        result = self.result("initialize", params)
+        return self.request("initialize", params)
+
+    def begin(self, version: str = "2025-11-25", capabilities: object = None, host: str = "probe") -> Any:
+        """The legacy handshake; returns the result of `initialize`."""
+        answer = self.answer(self.start_to_begin(version, capabilities, host))
+        assert "result" in answer, answer
         self.notify("notifications/initialized")
-        return result
+        return answer["result"]
 
     def start_tool(self, name: str, meta: Message | None = None, **arguments: object) -> Any:
         """Call a tool without waiting; returns the request's id."""
