@@ -58,5 +58,5 @@ def _line(line: str, source: str | None, tag: str, folder: str) -> str | None:
     if re.search(r"!\[[^\]]*\]\((?!\w+:)", line):
         return None
     return LINK.sub(
-        lambda found: found[2] if found[2].strip("`").endswith(found[3]) else f"{found[2]} ({found[3]})", line
+        lambda found: found[2] if str(found[2]).strip("`").endswith(found[3]) else f"{found[2]} ({found[3]})", line
     )

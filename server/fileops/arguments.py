@@ -230,9 +230,7 @@ class _ArgumentParser(argparse.ArgumentParser):
         else:
             super()._print_message(message, file)
 
-    def parse_known_args(  # pyright: ignore[reportIncompatibleMethodOverride] - of typeshed's overloads
-        self, args: Any = None, namespace: Any = None
-    ) -> Any:
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Refuse unknown arguments with the command's own usage, and suggest the option that was meant."""
         found, unknown = super().parse_known_args(args, namespace)
         option = next((word for word in unknown if word.startswith("--")), "").partition("=")[0]

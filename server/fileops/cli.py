@@ -128,7 +128,7 @@ def _guard_output() -> Generator[None]:
     """Let stdout take every file name, and end quietly if nobody reads it any more, as with `| head`."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         # File names need not be UTF-8.
-        sys.stdout.reconfigure(errors="backslashreplace")  # pyright: ignore[reportUnknownMemberType]
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         try:
             yield

@@ -252,7 +252,7 @@ def main() -> int:
             ratio = row.median / rows[0].median
             sys.stdout.write(f"| {row.contender} | {row.median * 1e3:.2f} ms | {ratio:.2f} |\n")
         return 0
-    reports.MAX_LISTED = 100_000  # each problem is judged, not only those that an answer lists
+    reports.MAX_LISTED = 100_000  # each problem is judged, not only those that an answer lists  # pyrefly: ignore[bad-assignment]
     scores = replay(arguments.package, arguments.versions, arguments.servers, arguments.edits)
     sys.stdout.write("| server | edits | introduced | found | false | not settled | median ms | p95 ms | memory MB |\n")
     sys.stdout.write("|---|---|---|---|---|---|---|---|---|\n")

@@ -20,7 +20,7 @@ from support.patience import PATIENCE_S
 pytestmark = SUITE
 
 
-@pytest_lsp.fixture(config=CONFIG)  # pyright: ignore[reportUnknownMemberType]
+@pytest_lsp.fixture(config=CONFIG)
 async def client(lsp_client: FileOpsClient) -> AsyncIterator[None]:
     yield
     await asyncio.wait_for(lsp_client.shutdown_session(), PATIENCE_S)

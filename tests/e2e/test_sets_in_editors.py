@@ -137,7 +137,7 @@ async def test_set_over_unsaved_documents_of_two_editors_is_made_in_both_or_in_n
             asked.append(editor)
             if len(asked) != 2:
                 return await editor.oblige(params)
-            process = editor.client._server  # pyright: ignore[reportPrivateUsage]
+            process = editor.client._server
             assert process is not None
             process.kill()
             await process.wait()

@@ -82,7 +82,7 @@ class Receiver(http.server.ThreadingHTTPServer):
 
 
 class _Handler(http.server.BaseHTTPRequestHandler):
-    server: Receiver  # pyright: ignore[reportIncompatibleVariableOverride]
+    server: Receiver  # pyrefly: ignore[bad-override-mutable-attribute]
 
     def do_POST(self) -> None:
         self.server.bodies.append((self.path, self.rfile.read(int(self.headers["Content-Length"]))))

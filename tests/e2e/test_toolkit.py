@@ -60,7 +60,7 @@ async def test_gemini_gets_no_unknown_key(client: FileOpsClient) -> None:
 
 async def test_unknown_format_is_refused(client: FileOpsClient) -> None:
     with pytest.raises(ValueError, match="no format"):
-        await client.tools("abacus")  # pyright: ignore[reportArgumentType, reportCallIssue]
+        await client.tools("abacus")  # pyrefly: ignore[no-matching-overload]
 
 
 # R-TOOLS-2

@@ -261,7 +261,7 @@ async def test_file_that_gets_an_unreadable_hard_link_is_neither_read_nor_edited
 async def test_other_form_of_a_name_is_refused(agent: Call, project: Path, form: Any) -> None:
     (project / ".agentsignore").write_text(unicodedata.normalize(form, "schlüssel\n"))
     other = {"NFC": "NFD", "NFD": "NFC"}[form]
-    path = project / unicodedata.normalize(other, "Schlüssel")  # pyright: ignore[reportArgumentType]
+    path = project / unicodedata.normalize(other, "Schlüssel")  # pyrefly: ignore[bad-argument-type]
     path.write_text(SECRET)
 
     assert code_of(await agent("fileops/read", {"file_path": str(path)})) == "not_permitted"

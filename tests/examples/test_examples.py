@@ -230,9 +230,7 @@ def test_perl_client_shows_a_refusal_and_writes_nothing_of_two_edits(
 async def test_smallest_server_refuses_what_its_client_has_not_seen(project: Path) -> None:
     path = project / "a.txt"
     client = LanguageClient("test", "1")
-    await client.start_io(  # pyright: ignore[reportUnknownMemberType]
-        sys.executable, str(EXAMPLES / "smallest_server.py")
-    )
+    await client.start_io(sys.executable, str(EXAMPLES / "smallest_server.py"))
     edit = {"file_path": str(path), "old_string": "two", "new_string": "2"}
 
     async def answer(method: str, params: dict[str, str]) -> tuple[str, str | None]:

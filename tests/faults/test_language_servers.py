@@ -238,7 +238,7 @@ def test_server_ends_with_the_daemon_even_if_the_loop_is_busy(
         is_released.wait(PATIENCE_S)
         return b""
 
-    project.servers._run(partial(_blocking, block))  # pyright: ignore[reportPrivateUsage]
+    project.servers._run(partial(_blocking, block))
     assert is_busy.wait(PATIENCE_S)
     project.servers.close()
     try:

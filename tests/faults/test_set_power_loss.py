@@ -45,9 +45,9 @@ class Disk:
         """Record from now on, in this process."""
         for name in ("write", "pwrite"):
             setattr(os, name, self._writing(self._os[name]))
-        os.fsync = self._fsync
+        os.fsync = self._fsync  # pyrefly: ignore[bad-assignment]
         os.open = self._open
-        os.rename, os.link, os.unlink, os.mkdir = self._rename, self._link, self._unlink, self._mkdir
+        os.rename, os.link, os.unlink, os.mkdir = self._rename, self._link, self._unlink, self._mkdir  # pyrefly: ignore[bad-assignment]
         syscalls.exchange, syscalls.rename_exclusive = self._exchanged, self._renamed_exclusively
 
     def _count(self) -> None:

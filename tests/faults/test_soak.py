@@ -15,7 +15,7 @@ def test_memory_and_descriptors_stay_flat_over_many_requests() -> None:
 
 def samples(**growing: float) -> list[Sample]:
     facts = {"resident_mb": 50.0, "n_descriptors": 12, "n_threads": 20}
-    return [Sample(n, **{key: value + growing.get(key, 0) * n for key, value in facts.items()}) for n in range(30)]  # pyright: ignore[reportArgumentType]
+    return [Sample(n, **{key: value + growing.get(key, 0) * n for key, value in facts.items()}) for n in range(30)]  # pyrefly: ignore[bad-argument-type]
 
 
 @pytest.mark.parametrize(

@@ -126,7 +126,7 @@ def codes_of_host(answer: object) -> set[str | None]:
 
 
 def _fields(value: object) -> dict[object, object]:
-    return dict(value) if isinstance(value, dict) else {}  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+    return dict(value) if isinstance(value, dict) else {}
 
 
 def is_consent(answer: object) -> bool | None:
@@ -136,11 +136,11 @@ def is_consent(answer: object) -> bool | None:
     """
     if not isinstance(answer, dict):
         return False
-    given: dict[object, object] = dict(answer)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+    given: dict[object, object] = dict(answer)
     content = given.get("content")
     if given.get("action") != "accept" or not isinstance(content, dict):
         return False
-    values: dict[object, object] = dict(content)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+    values: dict[object, object] = dict(content)
     known = {key: values[key] for key in ("decision", "apply") if key in values}
     yes = {"decision": ("apply", "apply and stop asking"), "apply": (True,)}
     says = [
@@ -155,4 +155,4 @@ def stops_asking(answer: object) -> bool:
     if is_consent(answer) is False:
         return False
     assert isinstance(answer, dict)
-    return answer["content"].get("decision") == "apply and stop asking"  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+    return answer["content"].get("decision") == "apply and stop asking"

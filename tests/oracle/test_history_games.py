@@ -37,7 +37,7 @@ async def test_game_notices_a_blame_that_knows_no_earlier_content(monkeypatch: p
         known: dict[bytes, Vector] = {story.digest: story.vector}
         monkeypatch.setattr(story, "_known", known)
 
-    remember = story_module.Story._remember  # pyright: ignore[reportPrivateUsage]
+    remember = story_module.Story._remember
 
     def remember_only_the_present(story: story_module.Story) -> None:
         remember(story)

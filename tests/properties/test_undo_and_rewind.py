@@ -203,4 +203,4 @@ START = b"".join(b"line %d %d\n" % (number, number) for number in range(6))
 @pytest.mark.parametrize("game", [agreed, agreed_one_by_one, agreed_in_private])
 def test_undo_and_rewind_of_a_session_agree(game: Callable[[int], object], first_seed: int) -> None:
     for seed in range(first_seed, first_seed + 10):
-        asyncio.run(game(seed))  # pyright: ignore[reportArgumentType]
+        asyncio.run(game(seed))  # pyrefly: ignore[bad-argument-type]

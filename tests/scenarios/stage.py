@@ -123,7 +123,7 @@ class Stage:
             code = None if result["error"] is None else result["error"]["code"]
             assert (result["status"], code) == (expected.kind, expected.code), result["output"][:400]
             if expected.kind == "error":
-                assert result["error"]["message"]
+                assert result["error"]["message"]  # pyrefly: ignore[unsupported-operation]
             if expected.output is not None:
                 assert result["output"] == filled(expected.output.as_text(), self._variables)
         self._check_facts(expected.facts, result)

@@ -17,10 +17,10 @@ def commit_of(plan: Plan, committed: Committed, edit_id: str, **facts: object) -
         before=plan.snapshot,
         after=committed.snapshot,
         report=committed.report,
-        **{
+        **{  # pyrefly: ignore[bad-argument-type]
             "by": BySession(session_id=session_id, label=session_id),
             "given_path": plan.snapshot.path,
             "time": 0.0,
             **facts,
-        },  # pyright: ignore[reportArgumentType]
+        },
     )

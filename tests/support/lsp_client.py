@@ -77,7 +77,7 @@ class RecordingProtocol(LanguageClientProtocol):
     """Notes each message of the connection before it is sent, and before pygls decodes it."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)  # pyright: ignore[reportUnknownMemberType]
+        super().__init__(*args, **kwargs)
         self.transcript = Transcript()
         TRANSCRIPTS.append(self.transcript)
 
@@ -98,9 +98,7 @@ class FileOpsClient(LanguageClient):
     __test__ = False
 
     def __init__(self) -> None:
-        super().__init__(  # pyright: ignore[reportUnknownMemberType]
-            protocol_cls=RecordingProtocol, converter_factory=converter_factory
-        )
+        super().__init__(protocol_cls=RecordingProtocol, converter_factory=converter_factory)
         register_lsp_features(self)
         self.told: dict[str, asyncio.Queue[Json]] = {}
         for method in NOTIFICATIONS:

@@ -70,7 +70,7 @@ class Recording:
             entry_id=f"e-{self.n_entries}", time=time.time(), path=path,
             by=by, before=old, after=self._version(path), kept=not is_by_agent(by),
             command_id=by.command_id if isinstance(by, ByCommand) else None, added=added, removed=removed,
-            **fields,  # pyright: ignore[reportArgumentType]
+            **fields,  # pyrefly: ignore[bad-argument-type]
         )  # fmt: skip
         self.store.append(entry, Contents(before, after))
         return entry.entry_id
@@ -91,7 +91,7 @@ class Recording:
         request = RewindRequest(
             target=RewindTarget(kind, (wanted,)),
             is_approved=True,
-            **options,  # pyright: ignore[reportArgumentType]
+            **options,  # pyrefly: ignore[bad-argument-type]
         )
         return await self.bench.service.history.rewind(request)
 

@@ -39,8 +39,8 @@ class Seam:
         self.n_waiting_for_others = 0
         self.calls = Calls(())
         self.names = SessionNames()
-        self.bash = None
-        self.reviews = None
+        self.bash: None = None
+        self.reviews: None = None
 
         @wiring.server.feature("textDocument/didSave")
         def did_save(_params: Any) -> None:

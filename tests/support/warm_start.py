@@ -232,7 +232,7 @@ def install_exec() -> None:
             os._exit(0)
         real_exec(path, argv, env)
 
-    os.execve = execute
+    os.execve = execute  # pyrefly: ignore[bad-assignment]
 
 
 def _start_child(named: dict[str, Any]) -> int | None:

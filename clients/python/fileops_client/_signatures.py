@@ -28,7 +28,7 @@ def spell_out(collected: type, defaults: type) -> Callable[[F], F]:
             )
             for name, annotation in inspect.get_annotations(collected).items()
         ]
-        function.__signature__ = signature.replace(parameters=[*kept, *keys])  # pyright: ignore[reportFunctionMemberAccess] - PEP 362
+        function.__signature__ = signature.replace(parameters=[*kept, *keys])  # pyrefly: ignore[missing-attribute] - PEP 362
         own, explained = inspect.getdoc(function) or "", inspect.getdoc(collected) or ""
         function.__doc__ = f"{own}\n\n{explained}"
         return function

@@ -37,7 +37,7 @@ class _MadeByDataclass:
             "__module__": owner.__module__,
             "__doc__": owner.__doc__,
             "__annotations__": inspect.get_annotations(owner),
-            **owner._defaults,  # pyright: ignore[reportPrivateUsage]
+            **owner._defaults,  # noqa: SLF001
         }
         plain = dataclass(init=False, repr=False, eq=False, kw_only=True)(type(owner.__name__, (), body))
         made = getattr(plain, self._name)

@@ -364,10 +364,10 @@ def _stat_fields(path: str) -> list[str] | None:
 
 def listening_pid(connection: socket.socket) -> int | None:
     """Return the process that listens, as the kernel knows it, since a daemon that hangs cannot say so; or None."""
-    if sys.platform != "linux":
-        return None
-    pid, _uid, _gid = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
-    return pid
+    if sys.platform == "linux":
+        pid, _uid, _gid = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
+        return pid
+    return None
 
 
 # --- starting -----------------------------------------------------------------------------------------------------

@@ -87,7 +87,7 @@ class _Job(Generic[T]):
     def result(self) -> T:
         if self._failure is not None:
             raise self._failure
-        return self._result  # pyright: ignore[reportReturnType] - None is a T where that is what `work` returned
+        return self._result  # pyrefly: ignore[bad-return] - None is a T where that is what `work` returned
 
 
 class WorkerPool:
@@ -161,7 +161,7 @@ class WorkerPool:
             self._n_idle -= 1
             if self._n_idle < 0 and len(self._threads) < self._n_max:
                 self._start_thread()
-        self._jobs.put(job)  # pyright: ignore[reportArgumentType] - a job of T is a job of object to the queue
+        self._jobs.put(job)  # pyrefly: ignore[bad-argument-type] - a job of T is a job of object to the queue
 
     def _start_thread(self) -> None:
         """Start a thread; if the system allows no more, jobs wait for the others. The lock is held.
@@ -236,8 +236,8 @@ class SharedWorkers:
         if not self._has_many_clients:
             return self
         view = copy(self)
-        view._place = place
-        view._turns = self._left.get(place) or asyncio.Semaphore(N_OF_A_CLIENT)
+        view._place = place  # noqa: SLF001
+        view._turns = self._left.get(place) or asyncio.Semaphore(N_OF_A_CLIENT)  # noqa: SLF001
         return view
 
     def leave(self) -> None:

@@ -42,7 +42,7 @@ def fault_of_encoding(name: str) -> str | None:
         codecs.getincrementaldecoder(name)
     except LookupError:
         return "is not a text encoding that Python knows"
-    except (ValueError, UnicodeError):
+    except ValueError:
         return "is not a usable text encoding"
     return None
 

@@ -80,7 +80,7 @@ def resolve(text: Text, edit: Edit, *, correction: bool = False, check: Check = 
             lines=lines_of(text, matches.candidates[:MAX_MATCH_LINES]),
         )
     lines = lines_of(text, matches.starts[:MAX_MATCH_LINES])
-    if edit.expected_replacements not in (None, len(matches)):
+    if edit.expected_replacements is not None and edit.expected_replacements != len(matches):
         raise CountMismatch(n_expected=edit.expected_replacements, n_found=len(matches), lines=lines)
     return Step(
         splices=splices_for(text, matches, edit.new_string, check),

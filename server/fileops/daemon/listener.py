@@ -208,7 +208,7 @@ class Listener:
                 refusal = refusal_of(connection, peer)  # before its first byte is read
                 async with asyncio.timeout(LINE_S):
                     line = await receive_line(connection)
-            except (OSError, TimeoutError) as fault:
+            except OSError as fault:
                 log.debug("a client did not say who it is: %r", fault)
                 return
             if line is None:

@@ -37,11 +37,11 @@ class PeerProcess(Struct, frozen=True):
 
 def peer_of(connection: socket.socket) -> PeerProcess:
     """Return the process that connected. Raises: OSError."""
-    if sys.platform == "darwin":
-        _version, uid = struct.unpack("II", connection.getsockopt(0, _LOCAL_PEERCRED, 8))
-        return PeerProcess(0, uid)
-    pid, uid, _gid = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
-    return PeerProcess(pid, uid)
+    if sys.platform == "linux":
+        pid, uid, _gid = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
+        return PeerProcess(pid, uid)
+    _version, uid = struct.unpack("II", connection.getsockopt(0, _LOCAL_PEERCRED, 8))
+    return PeerProcess(0, uid)
 
 
 def parent_of(pid: int) -> int:
@@ -111,18 +111,22 @@ def refusal_of(connection: socket.socket, peer: PeerProcess) -> Literal["uid", "
     """
     if peer.uid != os.geteuid():
         return "uid"
-    if sys.platform != "linux" or peer.pid == os.getpid():
-        return None
+    if sys.platform == "linux" and peer.pid != os.getpid():
+        return _refusal_of_process(connection, peer.pid)
+    return None
+
+
+def _refusal_of_process(connection: socket.socket, pid: int) -> Literal["confined", "exhausted"] | None:
     try:
-        ours, theirs = confinement_of(os.getpid()), confinement_of(peer.pid)
+        ours, theirs = confinement_of(os.getpid()), confinement_of(pid)
         is_alive = _is_alive(connection)
     except OSError as fault:
         if not is_exhaustion(fault):
             raise
-        log.warning("process %d is refused: %s", peer.pid, fault)
+        log.warning("process %d is refused: %s", pid, fault)
         return "exhausted"
     if ours is None or ours != theirs or not is_alive:
-        log.warning("process %d is refused: it is confined by %s, the daemon by %s", peer.pid, theirs, ours)
+        log.warning("process %d is refused: it is confined by %s, the daemon by %s", pid, theirs, ours)
         return "confined"
     return None
 

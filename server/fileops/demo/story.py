@@ -52,7 +52,7 @@ def run_demo(directory: str | None = None, *, command: Sequence[str] | None = No
         folder = os.path.realpath(temporary)
         # With NO_COLOR, rich by itself still prints bold text.
         if isinstance(sys.stdout, io.TextIOWrapper):
-            sys.stdout.reconfigure(errors="replace")  # a Latin-1 terminal has no arrows  # pyright: ignore
+            sys.stdout.reconfigure(errors="replace")  # a Latin-1 terminal has no arrows
         stage = Stage(Console(highlight=False, color_system=None if os.environ.get("NO_COLOR") else "auto"))
         cast = example(folder) if directory is None else copies(directory, folder)
         if cast is None:

@@ -129,7 +129,7 @@ def _write(fs: FileSystem, file: FilePlan, hooks: CommitHooks) -> Committed:
 def _rehearse(fs: FileSystem, file: FilePlan, hooks: SetHooks) -> None:
     """Write the file up to the last moment before its commit, so that most refusals come before anything is written."""
     with suppress(_RehearsedError):
-        _write(fs, file, _Rehearsal(hooks.prepare))
+        _write(fs, file, _Rehearsal(hooks.prepare))  # pyrefly: ignore[bad-argument-type] - its `prepare` is a field
 
 
 def _is_restored(fs: FileSystem, set_id: str, file: FilePlan, committed: Committed) -> bool:

@@ -87,7 +87,7 @@ class ServerProcess(asyncio.SubprocessProtocol):
     async def _close_watcher(self) -> None:
         if self._watcher is not None:
             with suppress(ProcessLookupError):
-                self._watcher._start().kill()  # it may have joined the group after the others were killed
+                self._watcher._start().kill()  # noqa: SLF001 - it may have joined the group after the others were killed
             await self._watcher.close()
 
     def _start(self) -> asyncio.SubprocessTransport:

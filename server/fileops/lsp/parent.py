@@ -19,17 +19,17 @@ class ParentWatch:
     def watch(self, pid: int) -> None:
         """Call `on_gone` soon after the process ends, or soon after now if it has already ended."""
         self.close()
-        if sys.platform != "linux":
-            self._poll(pid)
-            return
-        try:
-            pidfd = self._pidfd = os.pidfd_open(pid)
-        except ProcessLookupError:
-            self._has_ended()
-        except (OSError, OverflowError):  # an old kernel, or a sandbox
-            self._poll(pid)
+        if sys.platform == "linux":
+            try:
+                pidfd = self._pidfd = os.pidfd_open(pid)
+            except ProcessLookupError:
+                self._has_ended()
+            except (OSError, OverflowError):  # an old kernel, or a sandbox
+                self._poll(pid)
+            else:
+                self._loop.add_reader(pidfd, self._has_ended)
         else:
-            self._loop.add_reader(pidfd, self._has_ended)
+            self._poll(pid)
 
     def _has_ended(self) -> None:
         self.close()

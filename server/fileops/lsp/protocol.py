@@ -185,7 +185,7 @@ class Protocol(LanguageServerProtocol):
         return result
 
     @lsp_method(types.SHUTDOWN)
-    async def lsp_shutdown(self, *_args: object) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
+    async def lsp_shutdown(self, *_args: object) -> None:  # pyrefly: ignore[bad-override]
         """Cancel everything else in flight; those requests are answered before this one."""
         self.lifecycle.advance(types.SHUTDOWN)
         this = asyncio.current_task()
@@ -195,11 +195,11 @@ class Protocol(LanguageServerProtocol):
         await asyncio.gather(*others, return_exceptions=True)
 
     @lsp_method(types.EXIT)
-    def lsp_exit(self, *_args: object) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def lsp_exit(self, *_args: object) -> None:  # pyrefly: ignore[bad-override]
         self.on_exit(self.lifecycle.exit_status)
 
     @lsp_method(types.WORKSPACE_EXECUTE_COMMAND)
-    async def lsp_workspace__execute_command(  # pyright: ignore[reportIncompatibleMethodOverride]
+    async def lsp_workspace__execute_command(  # pyrefly: ignore[bad-override]
         self, params: types.ExecuteCommandParams
     ) -> Any:
         """Run a command that is registered with `@server.command`; each takes one argument."""

@@ -82,11 +82,11 @@ Build = Callable[[ClientContext], "FileOps"]
 
 
 class LspServer(LanguageServer):
-    protocol: Protocol  # pyright: ignore[reportIncompatibleVariableOverride]  # see protocol_cls
+    protocol: Protocol  # pyrefly: ignore[bad-override-mutable-attribute] - see protocol_cls
 
     def __init__(self, build: Build, notice: str | None = None) -> None:
         """Take what builds the service. Args: notice: a sentence that is shown to the client's user at `initialize`."""
-        super().__init__(  # pyright: ignore[reportUnknownMemberType]
+        super().__init__(
             "fileops-server",
             __version__,
             types.TextDocumentSyncKind.Incremental,

@@ -172,7 +172,7 @@ def _break(line: Line, width: int) -> Iterator[Line]:
             if at + size > width and is_begun:
                 yield _without_end(row)
                 word = word.lstrip(" ")  # noqa: PLW2901 - the blanks were the break
-                row, at = [(" " * indent, "plain")], indent
+                row, at = _blanks(indent), indent
                 size = cells(word)
             row.append((word, style))
             at += size
@@ -193,7 +193,7 @@ def _break_code(line: Line, width: int) -> Iterator[Line]:
             size = cells(char)
             if at + size > width:
                 yield [*row, (text[start:n], style)]
-                row, at, start = [(" " * indent, "plain")], indent, n
+                row, at, start = _blanks(indent), indent, n
             at += size
         row.append((text[start:], style))
     yield row
@@ -206,6 +206,10 @@ def _parts(text: str, width: int) -> Iterator[str]:
             yield from re.findall(r"[^/]*/|[^/]+", word)
         else:
             yield word
+
+
+def _blanks(n: int) -> Line:
+    return [(" " * n, "plain")]
 
 
 def _without_end(row: Line) -> Line:

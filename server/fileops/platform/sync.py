@@ -49,13 +49,12 @@ def is_content(fd: int, data: bytes) -> bool:
 
 def reserve(fd: int, start: int, n_bytes: int) -> None:
     """Allocate blocks in advance, if the filesystem can. Grows the file."""
-    if n_bytes <= 0 or sys.platform != "linux":
-        return
-    try:
-        os.posix_fallocate(fd, start, n_bytes)
-    except OSError as error:
-        if error.errno not in _CANNOT_RESERVE:
-            raise
+    if n_bytes > 0 and sys.platform == "linux":
+        try:
+            os.posix_fallocate(fd, start, n_bytes)
+        except OSError as error:
+            if error.errno not in _CANNOT_RESERVE:
+                raise
 
 
 def sync(fd: int) -> bool:

@@ -60,8 +60,9 @@ _rename_call: Callable[..., int] | None = getattr(_libc, _RENAME_CALL, None)  # 
 _hows: dict[tuple[int, int], Any] = {}  # flags and resolve -> reference to a filled _OpenHow
 
 
-_syscall = _libc.syscall if sys.platform == "linux" else None
-if _syscall is not None:
+_syscall: Any = None
+if sys.platform == "linux":
+    _syscall = _libc.syscall
     _syscall.restype = ctypes.c_long
     _syscall.argtypes = (
         ctypes.c_long,

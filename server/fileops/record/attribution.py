@@ -102,7 +102,9 @@ def _find_saver(change: Observation, after: str | None, saves: Sequence[Save]) -
 def _programs(change: Observation, saves: Sequence[Save], lingering: Sequence[CommandRecord]) -> Author:
     since = min(change.began - FORMATTER_S, change.known_at)
     near = next((save for save in reversed(saves) if since <= save.time <= change.read + SETTLE_S), None)
-    persons = dict.fromkeys(person for person in (near and near.person, change.loaded_by) if person is not None)
+    persons = dict.fromkeys(
+        person for person in (None if near is None else near.person, change.loaded_by) if person is not None
+    )
     if not change.commands:  # row 4
         commands = [_by_command(command) for command in lingering]  # R-BY-4
         return Author(by=unsure(*commands, *persons) if commands else OUTSIDE, evidence="none")

@@ -43,7 +43,7 @@ class DiskThread:
             raise DiskHangs from None
         if outcome.failure is not None:
             raise outcome.failure
-        return outcome.result  # pyright: ignore[reportReturnType] - it is what the call returned
+        return outcome.result  # pyrefly: ignore[bad-return] - it is what the call returned
 
     def leave(self, when_back: Callable[[], object] = lambda: None) -> None:
         """Let the thread end after its call, without waiting. Args: when_back: called in the thread at that time."""
@@ -100,7 +100,7 @@ class FolderDisks:
     def each(self, root: str, steps: Iterator[T]) -> Iterator[T]:
         """Yield the results of steps that may wait for a folder's disk. Raises: FolderHangs, and what they raise."""
         while (step := self.ask(root, lambda: next(steps, _END))) is not _END:
-            yield step  # pyright: ignore[reportReturnType] - it is what was yielded
+            yield step  # pyrefly: ignore[invalid-yield] - it is what was yielded
 
     def note_answer(self, root: str) -> None:
         """Note that the disk of a folder has answered."""

@@ -232,7 +232,7 @@ class EntryWriter:
     def _is_end_of_save(self, change: Observed, author: Author) -> bool:
         """Whether an editor saved the file, and its writing was read before, too: no file, or the first blocks."""
         is_emptied = change.before is not None and change.before.size_bytes == 0
-        begun, saved = change.before and change.before.digest, change.after and change.after.digest
+        begun, saved = _digest(change.before), _digest(change.after)
         return author.evidence == "save" and (change.before is None or is_emptied or self._is_begun(begun, saved))
 
     def _relation(self, other: Entry, change: Observed) -> Relation | None:
@@ -661,7 +661,7 @@ class EntryWriter:
             return False
         if previous.after is None or previous.after.digest is None:
             return previous.kind == "delete" and entry.kind == "create"
-        return self._is_begun(previous.after.digest, entry.after and entry.after.digest)
+        return self._is_begun(previous.after.digest, _digest(entry.after))
 
     def _is_begun(self, begun: bytes | None, saved: bytes | None) -> bool:
         """Whether the first of two contents is the beginning of the second, in whole blocks."""
@@ -823,6 +823,10 @@ def _content_kind(before: Known | None, after: Known | None) -> ContentKind:
         if version is not None and version.content != "kept":
             return version.content
     return "kept"
+
+
+def _digest(of: Known | FileVersion | None) -> bytes | None:
+    return None if of is None else of.digest
 
 
 def _version(known: Known | None, content: ContentKind) -> FileVersion | None:

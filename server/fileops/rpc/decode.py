@@ -100,7 +100,7 @@ def _normalise(value: object, wanted: Any) -> object:
             return [_normalise(element, item) for element in cast("list[object]", value)]
         if isinstance(value, dict) and _is_struct(member):
             return _normalise_object(cast("dict[str, object]", value), member)
-    return cast("object", value)
+    return value
 
 
 def _normalise_object(value: dict[str, object], wanted: type[msgspec.Struct]) -> dict[str, object]:

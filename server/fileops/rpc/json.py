@@ -76,7 +76,7 @@ def _loads_slowly(data: bytes) -> object:
         raise NotJson(f"not UTF-8 at byte {error.start}") from None
     except ValueError as error:
         raise NotJson(str(error)) from None
-    if n_out_of_range:
+    if n_out_of_range:  # pyrefly: ignore[redundant-condition] - counted above
         raise NumberOutOfRange(value)
     return value
 

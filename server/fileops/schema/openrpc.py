@@ -88,10 +88,10 @@ def _params(message: Message, defs: Json) -> list[Json]:
 def _move_references(value: Any) -> Any:
     """Return a copy whose references lead to OpenRPC's place for schemas."""
     if isinstance(value, list):
-        return [_move_references(item) for item in value]  # pyright: ignore[reportUnknownVariableType]
+        return [_move_references(item) for item in value]
     if not isinstance(value, dict):
         return value
-    moved: Json = {str(key): _move_references(item) for key, item in value.items()}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+    moved: Json = {str(key): _move_references(item) for key, item in value.items()}
     if isinstance(moved.get("$ref"), str):
         moved["$ref"] = moved["$ref"].replace("#/$defs/", _REF)
     return moved

@@ -201,7 +201,7 @@ class SetPlanner(Struct, frozen=True, kw_only=True):
         if not is_reopened:
             return replace(work, files=tuple(files))
         asked = tuple(self._ask(file, policy, token) for file in files)
-        again = Work(files=asked, known=(), reasons=work.reasons)
+        again: SetWork = Work(files=asked, known=(), reasons=work.reasons)
         return Pending(work=again, waiting=tuple(range(len(asked))), question=self._question(asked))
 
     def commit_of(self, file: SetFile) -> PlannedCommit:

@@ -149,7 +149,7 @@ def _exporters(signal: str, names: list[str]) -> list[tuple[str, Any]]:
 
     Raises: ImportError.
     """
-    from opentelemetry.sdk import resources  # noqa: F401  # pyright: ignore[reportUnusedImport]  # else it is missing
+    from opentelemetry.sdk import resources  # noqa: F401  # else it is missing
 
     made: list[tuple[str, Any]] = []
     for name in names:

@@ -102,7 +102,7 @@ class ChangesScreen(ModalScreen[None]):
 
     @property
     def _program(self) -> App[int]:
-        return cast("App[int]", self.app)  # pyright: ignore[reportUnknownMemberType] - of Textual
+        return cast("App[int]", self.app)
 
     # --- of the program --------------------------------------------------------------------------------------------
 

@@ -149,7 +149,7 @@ class ReviewApp(App[int]):
     def on_mount(self) -> None:
         self._is_ready = True
         # It stays as it is while the queue is shown.
-        self.install_screen(self._changes, "changes")  # pyright: ignore[reportUnknownMemberType] - of Textual
+        self.install_screen(self._changes, "changes")
         self.run_worker(self._stay_attached(), exit_on_error=True)
         self.set_interval(1.0, self._tick)
         self._show()

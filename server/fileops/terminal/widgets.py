@@ -42,7 +42,7 @@ class TextLines(ScrollView, can_focus=False):
         width = self.size.width
         if top + y >= len(self._lines):
             return Strip.blank(width, self.rich_style)
-        app = cast("App[object]", self.app)  # pyright: ignore[reportUnknownMemberType] - of Textual
+        app = cast("App[object]", self.app)
         strip = Strip(self._lines[top + y].render(app.console))
         return strip.crop_extend(left, left + width, self.rich_style)
 

@@ -87,7 +87,7 @@ def change_set_result(outcome: ChangeSetResult) -> ToolResult:
         failed: ChangesDetails = {**failure_details(outcome.error)}
         if outcome.problems:
             if (suggestions := outcome.problems[0].suggestions) is not None:
-                failed = {**failed, **suggestions_details(suggestions)}
+                failed = {**failed, **suggestions_details(suggestions)}  # pyrefly: ignore[bad-unpacking] - a part
             failed["change_index"] = outcome.problems[0].change_index
             failed["problems"] = [
                 {

@@ -335,7 +335,7 @@ def rewind_result(outcome: RewindResult) -> wire.ToolResult:
         details["n_decided"], details["n_decided_files"] = outcome.decided.n_entries, outcome.decided.n_files
     if outcome.error is None:
         return tool_result(outcome.output, None, _whole(files), details)
-    details.update(failure_details(outcome.error))  # pyright: ignore[reportArgumentType, reportCallIssue]  # a part
+    details.update(failure_details(outcome.error))  # pyrefly: ignore[no-matching-overload] - a part
     if outcome.file_path is not None:
         details["file_path"], details["still_undone"] = outcome.file_path, list(outcome.still_undone)
     return tool_result(outcome.output, outcome.error, None, details)

@@ -13,5 +13,5 @@ def apply_nothing(data: bytes, _splices: Sequence[Splice]) -> bytes:
 
 
 if __name__ == "__main__":
-    splices.apply = apply_nothing
+    splices.apply = apply_nothing  # pyrefly: ignore[bad-assignment]
     sys.exit(main())

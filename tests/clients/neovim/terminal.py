@@ -216,13 +216,13 @@ class _Codes:
             if code == 0:
                 style = Style()
             elif code in flags:
-                style = replace(style, **{flags[code]: code < 10})
+                style = replace(style, **{flags[code]: code < 10})  # pyrefly: ignore[bad-argument-type]
             elif code in {38, 48}:
-                style = replace(style, **{"foreground" if code == 38 else "background": self.colour()})
+                style = replace(style, **{"foreground" if code == 38 else "background": self.colour()})  # pyrefly: ignore[bad-argument-type]
             elif code == 58:
                 self.colour()  # of the underline alone
             elif code in {39, 49}:
-                style = replace(style, **{"foreground" if code == 39 else "background": ""})
+                style = replace(style, **{"foreground" if code == 39 else "background": ""})  # pyrefly: ignore[bad-argument-type]
             elif 30 <= code <= 37 or 90 <= code <= 97:
                 style = replace(style, foreground=_indexed(code - 30 if code < 40 else code - 82))
             elif 40 <= code <= 47 or 100 <= code <= 107:

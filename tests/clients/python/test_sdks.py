@@ -176,7 +176,7 @@ def test_format_that_needs_the_tool_name_reports_its_absence() -> None:
         unnamed.for_model("gemini", "c1")
     assert unnamed.for_model("gemini", "c1", name="Read")["functionResponse"]["name"] == "Read"
     with pytest.raises(ValueError, match="no format abacus"):
-        unnamed.for_model("abacus", "c1")  # pyright: ignore[reportArgumentType]
+        unnamed.for_model("abacus", "c1")  # pyrefly: ignore[bad-argument-type]
 
 
 def test_strict_type_checker_finds_misspelt_options_formats_and_codes(tmp_path: Path) -> None:

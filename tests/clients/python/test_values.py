@@ -43,9 +43,9 @@ def test_value_is_what_a_frozen_dataclass_would_be(kind: type[Any]) -> None:
 
 def test_missing_and_unknown_arguments_are_refused_by_name() -> None:
     with pytest.raises(TypeError, match="missing a required keyword-only argument: 'n_lines'"):
-        values.BlamedLines(first_line=1)  # pyright: ignore[reportCallIssue]
+        values.BlamedLines(first_line=1)  # pyrefly: ignore[missing-argument]
     with pytest.raises(TypeError, match="unexpected keyword argument 'color'"):
-        values.BlamedLines(first_line=1, n_lines=1, color="red")  # pyright: ignore[reportCallIssue]
+        values.BlamedLines(first_line=1, n_lines=1, color="red")  # pyrefly: ignore[unexpected-keyword]
 
 
 def test_default_factory_makes_a_new_value_for_each_instance() -> None:

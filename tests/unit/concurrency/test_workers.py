@@ -17,7 +17,7 @@ async def test_results_and_failures_are_returned() -> None:
     workers = WorkerPool(2)
     assert await workers.run(CancelToken(), lambda: 1) == 1
     with pytest.raises(ZeroDivisionError):
-        await workers.run(CancelToken(), lambda: 1 // 0)
+        await workers.run(CancelToken(), lambda: 1 // 0)  # pyrefly: ignore[division-by-zero]
     workers.close()
 
 
@@ -254,7 +254,7 @@ async def test_work_waiting_for_an_editor_occupies_no_thread_of_the_disk() -> No
             await asyncio.sleep(0)
         assert await workers.run(CancelToken(), lambda: "local") == "local"
         assert await workers.run(CancelToken(), needing("mapped /far", then=lambda: "far")) == "far"
-        assert workers.n_waiting_for_others({"/a": 3}.get) == 43  # pyright: ignore[reportArgumentType] - no other place is asked for
+        assert workers.n_waiting_for_others({"/a": 3}.get) == 43  # pyrefly: ignore[bad-argument-type] - no other place is asked for
         waiting[-1].cancel()
         with pytest.raises(asyncio.CancelledError):
             await waiting.pop()

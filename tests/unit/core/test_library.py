@@ -78,7 +78,7 @@ def test_edit_of_bytes_keeps_all_other_bytes(content: bytes, old: str, new: str,
 def test_argument_of_another_type_is_a_type_error(arguments: tuple[object, ...], word: str) -> None:
     for call in (fileops.valid, fileops.execute):
         with pytest.raises(TypeError, match=word):
-            call(*arguments)  # pyright: ignore[reportArgumentType, reportCallIssue]
+            call(*arguments)  # pyrefly: ignore[bad-argument-type, no-matching-overload]
 
 
 @pytest.mark.parametrize(("content", "old", "new", "replace_all", "sentence", "code"), REFUSALS)

@@ -113,7 +113,7 @@ async def test_malformed_answer_to_a_message_is_no_decision(answer: Any) -> None
 
 def nested(depth: int) -> Any:
     value: Any = []
-    for _ in range(depth):
+    for _ in range(depth):  # pyrefly: ignore[non-convergent-recursion]
         value = [value]
     return value
 

@@ -16,8 +16,8 @@ VS_CODE = json.loads((Path(__file__).parents[2] / "bench" / "vscode_capabilities
 class Service:
     """What `initialize` asks of a service without anything to serve."""
 
-    bash = None
-    reviews = None
+    bash: None = None
+    reviews: None = None
 
 
 def announced(client: dict[str, object], *, has_documents: bool) -> dict[str, Any]:

@@ -42,7 +42,7 @@ def test_initialize_is_a_generator_that_we_can_delegate_to() -> None:
 
 def test_document_mirror_of_pygls_is_disabled(protocol: Protocol) -> None:
     for method in (types.TEXT_DOCUMENT_DID_OPEN, types.TEXT_DOCUMENT_DID_CHANGE, types.TEXT_DOCUMENT_DID_CLOSE):
-        assert method not in protocol.fm.builtin_features  # pyright: ignore[reportUnknownMemberType]
+        assert method not in protocol.fm.builtin_features
 
 
 def test_request_that_could_block_a_thread_is_not_available(protocol: Protocol) -> None:
@@ -54,4 +54,4 @@ def test_no_future_of_a_notification_is_kept(protocol: Protocol) -> None:
     protocol.lifecycle.advance(types.INITIALIZE)
     for _ in range(3):
         protocol.handle_notification(types.SET_TRACE, {"value": "off"})
-    assert protocol._request_futures == {}  # pyright: ignore[reportPrivateUsage]
+    assert protocol._request_futures == {}

@@ -25,7 +25,7 @@ def an_edit(number: int, path: str = "/w/\udce9", **fields: object) -> AppliedEd
         "before": content_digest(b"\xff\0"), "after": content_digest(b"1"), "summary": "+1 -1 \ud800",
         "diff": "-\ud800\n", "n_added": 1, "n_removed": 1, **fields,
     }  # fmt: skip
-    return AppliedEdit(**values)  # pyright: ignore[reportArgumentType]
+    return AppliedEdit(**values)  # pyrefly: ignore[bad-argument-type]
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def store(folder: Path) -> Generator[RecordStore]:
 def kept(history: History, edit: AppliedEdit, content: bytes | None) -> None:
     """Keep an edit as if its commit had made it."""
     history.own.add(edit, content)
-    history._record.add(edit, content)  # pyright: ignore[reportPrivateUsage]
+    history._record.add(edit, content)
 
 
 def ids(history: History) -> list[str]:

@@ -39,7 +39,7 @@ def entry_of(before: str | None, after: str | None, *, by: By = OUTSIDE, at: flo
     kind: EntryKind = "create" if before is None else "delete" if after is None else "modify"
     return Entry(
         entry_id=f"e-{before}-{after}-{by.label}", time=at, path="/p/a", kind=kind, by=by, before=version(before),
-        after=version(after), **fields,  # pyright: ignore[reportArgumentType]
+        after=version(after), **fields,  # pyrefly: ignore[bad-argument-type]
     )  # fmt: skip
 
 

@@ -77,7 +77,7 @@ def added(
 
 
 def ids(store: RecordStore, **query: object) -> list[str]:
-    return [entry.entry_id for entry in store.entries(LogQuery(**query))[0]]  # pyright: ignore[reportArgumentType]
+    return [entry.entry_id for entry in store.entries(LogQuery(**query))[0]]  # pyrefly: ignore[bad-argument-type]
 
 
 @pytest.mark.parametrize("by", [AGENT, SED, PERSON, OUTSIDE, unsure(SED, PERSON)])
@@ -205,7 +205,7 @@ def test_turns_are_counted_and_listed_newest_first(store: RecordStore) -> None:
     added(store, 4, turn_id="t-2", path="/q/b")
 
     def listed(**query: object) -> list[tuple[str, int, int, int]]:
-        found = store.turns(**query)  # pyright: ignore[reportArgumentType]
+        found = store.turns(**query)  # pyrefly: ignore[bad-argument-type]
         return [(turn.turn.turn_id, turn.n_entries, turn.n_files, turn.n_undone) for turn in found]
 
     assert listed() == [("t-3", 0, 0, 0), ("t-2", 1, 1, 0), ("t-1", 3, 2, 1)]

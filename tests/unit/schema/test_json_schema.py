@@ -21,11 +21,11 @@ def test_definitions_are_schemas_of_their_dialect() -> None:
 
 def references(value: Any) -> set[str]:
     if isinstance(value, list):
-        return {name for item in value for name in references(item)}  # pyright: ignore[reportUnknownVariableType]
+        return {name for item in value for name in references(item)}
     if not isinstance(value, dict):
         return set()
-    own = {value["$ref"]} if isinstance(value.get("$ref"), str) else set[str]()  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
-    return own | {name for item in value.values() for name in references(item)}  # pyright: ignore[reportUnknownVariableType]
+    own = {value["$ref"]} if isinstance(value.get("$ref"), str) else set[str]()
+    return own | {name for item in value.values() for name in references(item)}
 
 
 def test_every_reference_has_a_definition() -> None:

@@ -30,7 +30,7 @@ def test_every_request_that_the_server_registers_is_in_the_table() -> None:
 
 def test_every_standard_message_that_pygls_serves_is_in_the_table() -> None:
     protocol = LspServer(lambda _: pytest.fail("not built here")).protocol
-    by_pygls: dict[str, Any] = protocol._builtins  # pyright: ignore[reportPrivateUsage]
+    by_pygls: dict[str, Any] = protocol._builtins
     assert {("client", method) for method in by_pygls} - TABLE.keys() == set()
 
 

@@ -23,7 +23,7 @@ DIALECT = {
     "definitions": {"JSONSchemaObject": {"properties": {"$ref": {"type": "string"}}}},
 }
 PLACES = ("https://meta.json-schema.tools", "https://meta.json-schema.tools/")
-SCHEMAS = cast("Any", REGISTRY).with_resources([(place, Resource(DIALECT, DRAFT7)) for place in PLACES])
+SCHEMAS = cast("Any", REGISTRY).with_resources([(place, Resource(DIALECT, DRAFT7)) for place in PLACES])  # pyrefly: ignore[bad-argument-count]
 
 
 def require_valid(document: dict[str, Any]) -> None:

@@ -48,7 +48,7 @@ class CountingFileSystem(LocalFileSystem):
             self.n_bytes += len(data)
             return data
 
-        stream.read = counted  # pyright: ignore[reportAttributeAccessIssue]
+        stream.read = counted  # pyrefly: ignore[method-assign]
         return stream
 
 

@@ -265,7 +265,7 @@ def test_list_and_blame_after_a_restart_tell_only_what_is_new_of_a_long_story() 
 
     def write() -> None:
         nonlocal n_changes
-        lines[7 * n_changes % 20] = b"line %d again\n" % n_changes
+        lines[7 * n_changes % 20] = b"line %d again\n" % n_changes  # pyrefly: ignore[division-by-zero]
         recording.write("/w/a", b"".join(lines), AGENT if n_changes % 10 else PERSON)
         n_changes += 1
 

@@ -241,7 +241,7 @@ async def test_places_follow_a_file_that_is_renamed_by_hand(recording: Recording
     new = "/w/renamed"
     recording.write(A, MINE, AGENT)
     before = await _file(recording, A)
-    recording.rename(A, new, by)  # pyright: ignore[reportArgumentType]  # an author
+    recording.rename(A, new, by)  # pyrefly: ignore[bad-argument-type] - an author
     recording.write(new, b"zero\n" + MINE, PERSON)
     listed = await _listed(recording)
     assert [file.file_path for file in listed.files] == [new]

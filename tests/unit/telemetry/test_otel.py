@@ -54,8 +54,8 @@ def test_calls_become_metrics() -> None:
     metrics = {metric.name: metric.data.data_points for metric in data.resource_metrics[0].scope_metrics[0].metrics}
     assert set(metrics) == {"fileops.calls", "fileops.call.duration", "fileops.lines"}
     (calls,) = metrics["fileops.calls"]
-    assert (calls.value, calls.attributes) == (2, {"rpc.method": "fileops/edit", "fileops.code": "ok"})  # pyright: ignore
-    assert sorted(point.value for point in metrics["fileops.lines"]) == [2, 6]  # pyright: ignore
+    assert (calls.value, calls.attributes) == (2, {"rpc.method": "fileops/edit", "fileops.code": "ok"})  # pyrefly: ignore[missing-attribute]
+    assert sorted(point.value for point in metrics["fileops.lines"]) == [2, 6]  # pyrefly: ignore[missing-attribute]
     telemetry.close()
 
 

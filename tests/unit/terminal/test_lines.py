@@ -5,10 +5,10 @@ from fileops_client.values import CellUiExtra, Hunk, HunkLine, ReviewChange, Rev
 
 
 def cell(kind: str, cell_id: str, index: int, *lines: str, outputs_removed: int = 0) -> CellUiExtra:
-    shown = tuple(HunkLine(kind=line[0], text=line[1:]) for line in lines)  # pyright: ignore[reportArgumentType]
+    shown = tuple(HunkLine(kind=line[0], text=line[1:]) for line in lines)  # pyrefly: ignore[bad-argument-type]
     hunks = (Hunk(id="1", old_start=1, old_lines=2, new_start=1, new_lines=2, lines=shown),) if lines else ()
     return CellUiExtra(
-        kind=kind,  # pyright: ignore[reportArgumentType]
+        kind=kind,  # pyrefly: ignore[bad-argument-type]
         cell_id=cell_id,
         index=index,
         cell_type="code",

@@ -58,11 +58,11 @@ PLACE = SuggestedPlace(
 
 
 def read(**fields: object) -> object:
-    return convert.read_result(ReadResult(output="text for the model", **fields))  # pyright: ignore[reportArgumentType]
+    return convert.read_result(ReadResult(output="text for the model", **fields))  # pyrefly: ignore[bad-argument-type]
 
 
 def edit(**fields: object) -> object:
-    return convert.edit_result(EditResult(output="text for the model", **fields), PATH)  # pyright: ignore[reportArgumentType]
+    return convert.edit_result(EditResult(output="text for the model", **fields), PATH)  # pyrefly: ignore[bad-argument-type]
 
 
 def window(**fields: object) -> Window:
@@ -79,7 +79,7 @@ def window(**fields: object) -> Window:
         "past_end": False,
         "at_end": True,
     }
-    return Window(**{**known, **fields})  # pyright: ignore[reportArgumentType]
+    return Window(**{**known, **fields})  # pyrefly: ignore[bad-argument-type]
 
 
 def failed(error: errors.FileOpsError) -> object:

@@ -45,7 +45,7 @@ class AgentTool:
         call.__name__ = call.__qualname__ = self.name
         call.__doc__ = self.description
         shown = signature_of(self.input_schema)
-        call.__signature__ = shown  # pyright: ignore[reportFunctionMemberAccess] - PEP 362
+        call.__signature__ = shown  # pyrefly: ignore[missing-attribute] - PEP 362
         annotations = {parameter.name: parameter.annotation for parameter in shown.parameters.values()}
         call.__annotations__ = {**annotations, "return": str}  # pydantic takes the types from here
         return call

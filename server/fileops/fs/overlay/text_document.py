@@ -96,7 +96,7 @@ class TextDocument:
             middle += self._chunks[last].text
             last += 1
         result = TextDocument.__new__(TextDocument)
-        result._take((*self._chunks[:first], *_chunks_of(middle), *self._chunks[last:]))
+        result._take((*self._chunks[:first], *_chunks_of(middle), *self._chunks[last:]))  # noqa: SLF001
         return result
 
     def offset_at(self, position: DocumentPosition, encoding: PositionEncoding) -> int:

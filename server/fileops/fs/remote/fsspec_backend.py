@@ -127,8 +127,8 @@ class FsspecBackend:
                 import fsspec
 
                 protocol = self._url.partition("://")[0]
-                kind: Any = fsspec.get_filesystem_class(protocol)  # pyright: ignore[reportUnknownMemberType]
-                from_url = cast("dict[str, Any]", kind._get_kwargs_from_urls(self._url))
+                kind: Any = fsspec.get_filesystem_class(protocol)
+                from_url = cast("dict[str, Any]", kind._get_kwargs_from_urls(self._url))  # noqa: SLF001
                 from_url.pop("path", None)
                 fixed = {"use_listings_cache": False, "skip_instance_cache": True}
                 self._opened = kind(**{**from_url, **self._options, **fixed})

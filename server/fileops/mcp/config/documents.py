@@ -99,7 +99,7 @@ def to_json(value: object, indent: str = "", step: str = "  ", newline: str = "\
     """Return JSON text in which short lists and objects are on one line; the root object never is."""
     inline = json.dumps(value, ensure_ascii=False)
     is_short = len(indent) + len(inline) <= MAX_INLINE and (indent != "" or not isinstance(value, Mapping))
-    if is_short or not isinstance(value, Mapping | list) or not value:
+    if is_short or not isinstance(value, (Mapping, list)) or not value:
         return inline
     inner = indent + step
     if isinstance(value, Mapping):

@@ -29,7 +29,7 @@ def apply(text: str, changes: list[Change]) -> str:
     try:
         document = tomlkit.parse(text)
         carry_out(changes, cast("dict[str, Any]", document))
-        changed = tomlkit.dumps(document)  # pyright: ignore[reportUnknownMemberType]
+        changed = tomlkit.dumps(document)
     except Exception as error:  # tomlkit fails in many ways in tables that are not in one piece
         raise TomlError(f"its layout cannot be changed ({type(error).__name__})") from error
     return changed if text.count("\r\n") * 2 <= text.count("\n") else _with_crlf(text, changed)

@@ -275,7 +275,8 @@ class ClientHistory:
 
         def look() -> list[RecordedFolder]:
             path = None if root is None else self._canonical(root)
-            return [folder for folder in recorder.status() if path is None or is_inside(folder.root, path)]
+            folders = recorder.status()
+            return [folder for folder in folders if path is None or is_inside(folder.root, path)]
 
         return await self._read(look)
 

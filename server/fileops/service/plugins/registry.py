@@ -113,7 +113,7 @@ def _strategy(entry: "EntryPoint") -> StrategyPlugin:
         answer = _running[0].call(lambda: StrategyFailed(strategy=entry.name, reason=_TOO_MANY), request)
         if (failed := answer.get("failed")) is not None:
             raise PluginFailed(reason=str(failed))
-        return answer["places"]  # pyright: ignore[reportReturnType] - made so by host.py, and checked by the caller
+        return answer["places"]  # pyrefly: ignore[bad-return] - made so by host.py, and checked by the caller
 
     return find
 

@@ -152,7 +152,7 @@ def _scale(image: "Image", max_side: int) -> "Image":
 
     factor = max_side / max(image.size)
     size = (max(1, round(image.width * factor)), max(1, round(image.height * factor)))
-    return image.resize(size, Image.Resampling.LANCZOS, reducing_gap=3.0)  # pyright: ignore[reportUnknownMemberType]
+    return image.resize(size, Image.Resampling.LANCZOS, reducing_gap=3.0)
 
 
 def _turn(image: "Image", orientation: int) -> "Image":

@@ -7,7 +7,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from fileops.core import splices
-from fileops.core.matching.correction import _is_only_like, correct  # pyright: ignore[reportPrivateUsage]
+from fileops.core.matching.correction import _is_only_like, correct
 from fileops.core.text import detect_format
 from fileops.model.edits import Edit
 from fileops.model.files import Text, TextFormat

@@ -40,7 +40,7 @@ def replanned(base: Base | bytes, present: bytes, *edits: Edit) -> Replanned | C
 
 
 def edit(old: str, new: str, **more: object) -> Edit:
-    return Edit(old_string=old, new_string=new, **more)  # pyright: ignore[reportArgumentType]
+    return Edit(old_string=old, new_string=new, **more)  # pyrefly: ignore[bad-argument-type]
 
 
 def result_of(base: Base | bytes, present: bytes, *edits: Edit) -> bytes:

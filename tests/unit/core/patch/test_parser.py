@@ -10,7 +10,7 @@ from fileops.model.errors import InvalidPatch
 
 
 def lines(*texts: str) -> tuple[HunkLine, ...]:
-    return tuple(HunkLine(kind=text[0], text=text[1:]) for text in texts)  # pyright: ignore[reportArgumentType]
+    return tuple(HunkLine(kind=text[0], text=text[1:]) for text in texts)  # pyrefly: ignore[bad-argument-type]
 
 
 DIALECT = """*** Begin Patch

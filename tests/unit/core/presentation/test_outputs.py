@@ -143,8 +143,8 @@ def _made(failure: type[FileOpsError]) -> FileOpsError:
         "explanation": "no such turn", "n_files": 1001, "max_files": 1000,
         "fault": "It has a fault.", "cell_id": "c1", "same_id": (), "at_index": None, "n_cells": 2, "last": "c2",
     }  # fmt: skip
-    names = failure.__dataclass_fields__  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType, reportUnknownVariableType]
-    return failure(**{name: fields[name] for name in names if name in fields})  # pyright: ignore[reportUnknownVariableType]
+    names = failure.__dataclass_fields__
+    return failure(**{name: fields[name] for name in names if name in fields})
 
 
 @pytest.mark.parametrize("failure", FAILURES)

@@ -147,7 +147,7 @@ def test_failure_during_a_creation_leaves_no_file(folder: str, state: str) -> No
 def test_bytes_are_synced_before_the_rename(fs: LocalFileSystem, folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
     path = f"{folder}/f"
     Path(path).write_bytes(OLD)
-    monkeypatch.setattr(syscalls, "exchange", lambda one, other, dir_fd: False)  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
+    monkeypatch.setattr(syscalls, "exchange", lambda one, other, dir_fd: False)  # pyrefly: ignore[implicit-any-lambda]
     calls = failing_at(-1, 0, ("write", "fsync", "rename", "pwrite"), monkeypatch)
     committed = fs.replace(fs.read(path), [Splice(0, 0, b"x")], RecordingHooks())
     assert calls == ["write", "fsync", "rename", "fsync"]

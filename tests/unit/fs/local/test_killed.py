@@ -228,7 +228,7 @@ def leave_journal(folder: str, state: str, splices: list[Splice]) -> bytes:
         def last_words(*_: object) -> None:
             os.kill(os.getpid(), 9)
 
-        os.pwrite = os.ftruncate = last_words
+        os.pwrite = os.ftruncate = last_words  # pyrefly: ignore[bad-assignment]
         fs = LocalFileSystem(state_folder=state)
         fs.replace(fs.read(path), splices, RecordingHooks())
 

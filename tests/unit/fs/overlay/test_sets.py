@@ -163,7 +163,7 @@ def test_document_that_cannot_be_put_back_is_named_and_keeps_no_other_from_it(de
 @pytest.mark.parametrize("change", [{"removes": True}, {"new_path": "/w/moved"}], ids=["delete", "rename"])
 def test_unsaved_document_is_neither_deleted_nor_renamed(desk: Desk, change: dict[str, object]) -> None:
     fs = desk.editor.buffers
-    file = FilePlan(snapshot=fs.read(A), **change)  # pyright: ignore[reportArgumentType]
+    file = FilePlan(snapshot=fs.read(A), **change)  # pyrefly: ignore[bad-argument-type]
     with pytest.raises(ApplyRefused):
         fs.replace_set("5e7", [FilePlan(snapshot=fs.read(B), splices=(Splice(0, 3, b"new"),)), file], desk.hooks)
     assert (desk.texts(), desk.on_disk()) == (TYPED, UNCHANGED)

@@ -12,5 +12,5 @@ def test_installed_filesystem_can_be_used(url: str) -> None:
 
 
 def test_missing_package_is_named() -> None:
-    fsspec.register_implementation("faraway", "no_such_package.spec.FarFileSystem")  # pyright: ignore
+    fsspec.register_implementation("faraway", "no_such_package.spec.FarFileSystem")
     assert find_unsupported_reason("faraway://bucket") == "needs the package no_such_package"

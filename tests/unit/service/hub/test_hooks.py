@@ -24,7 +24,7 @@ def state_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def work_of(daemon: SharedDaemon) -> SessionWork:
-    parts = daemon.state._parts  # pyright: ignore[reportPrivateUsage]
+    parts = daemon.state._parts
     assert parts is not None
     return parts.workspace.work
 
