@@ -216,6 +216,25 @@ def test_formatting_says_that_a_server_is_not_started_again(project: Project, mo
     assert formatted.not_formatted == "scripted: it ended 3 times and is not started again for now"
 
 
+def test_question_of_formatting_is_no_news_of_other_files(project: Project, tmp_path: pathlib.Path) -> None:
+    """What is asked about them for the edit before counts for the next one too."""
+    log = tmp_path / "log"
+    setting = project.setting(pull=True, formats=True, log=str(log))
+    for name in ("a.txt", "b.txt"):
+        assert project.edit(setting, "one", "two", name).result(PATIENCE_S).state == "settled"
+
+    def n_pulls() -> int:
+        asked = [line for line in log.read_text(encoding="utf-8").splitlines() if "textDocument/diagnostic" in line]
+        return sum("b.txt" in line for line in asked)
+
+    n_before = n_pulls()
+    places = places_of(f"{project.root}/a.txt", (project.root,), (setting,))
+    formatted = project.servers.format(places, f"{project.root}/a.txt", "a  b\n", [(0, 1)], PATIENCE_S)
+    assert formatted.result(PATIENCE_S).made
+    assert project.edit(setting, "two", "BAD", "b.txt").result(PATIENCE_S).n_introduced == 1
+    assert n_pulls() == n_before + 1
+
+
 @pytest.mark.parametrize("is_pulled", [False, True])
 def test_thousands_of_problems_in_one_long_line_are_compared(project: Project, is_pulled: bool) -> None:
     """Each position is found without counting the line from its start: it would take minutes."""
