@@ -63,6 +63,19 @@ def test_agents_that_edit_one_file_at_once_are_told_of_each_other(here: Place, f
     assert file.read_text() == text.replace("line 2\n", "first\n").replace("line 11\n", "second\n")
 
 
+def test_folder_of_an_agent_is_recorded_without_any_editor_in_it(here: Place, tmp_path: Path) -> None:
+    (elsewhere := tmp_path / "elsewhere").mkdir()
+    (project := tmp_path / "project").mkdir()
+    with attached(here) as asking, mcp_client(project, env=here.env) as agent:
+        asking.initialize(workspaceFolders=[{"uri": elsewhere.as_uri(), "name": "e"}])
+        agent.begin()
+
+        def recorded() -> set[str]:
+            return {folder["root"] for folder in asking.call("fileops/recordStatus", {})["result"]["folders"]}
+
+        wait_until(lambda: recorded() == {str(project), str(elsewhere)})
+
+
 def test_options_reach_the_daemon(here: Place, file: Path) -> None:
     options = ("--tools", "+undo", "--session", "mine", "--root", str(file.parent), "--max-read-bytes", "3")
     with mcp_client(Path("/"), *options, env=here.env) as agent:
