@@ -64,7 +64,8 @@ def run(place: Place, *command: str, environment: dict[str, str]) -> str:
 def unpack(archive: Path, folder: Path) -> None:
     if archive.suffix == ".gz":
         with tarfile.open(archive) as tar:
-            tar.extractall(folder, filter="data")
+            tar.extraction_filter = getattr(tarfile, "data_filter", None)  # not in the first 3.11
+            tar.extractall(folder)
     else:
         with zipfile.ZipFile(archive) as packed:
             packed.extractall(folder)
@@ -107,6 +108,7 @@ def install_in_gemini(dist: Path, place: Place) -> Start:
         place,
         {"~/.gemini/policies/mine.toml": ALLOWED},
         *("--allowed-tools", "replace", "--output-format", "stream-json", "-p", "Edit"),
+        starts_itself_again=True,
     )
     gemini = start.arguments[:2]
     unpack(file_of(dist, "linux.fileops-gemini-*.tar.gz"), place.home / "extension")

@@ -151,7 +151,8 @@ def test_released_wheels_work_where_nothing_else_is_installed(published: Path, t
 
 def test_sdist_builds_the_wheel_of_the_release(unpublished: Path, tmp_path: Path) -> None:
     with tarfile.open(file_of(unpublished, "fileops_server-*.tar.gz")) as archive:
-        archive.extractall(tmp_path, filter="data")
+        archive.extraction_filter = getattr(tarfile, "data_filter", None)  # not in the first 3.11
+        archive.extractall(tmp_path)
     sources = tmp_path / f"fileops_server-{VERSION}"
     command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path / "dist")]
     subprocess.run(command, cwd=sources, check=True, capture_output=True, timeout=100)
