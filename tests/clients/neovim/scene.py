@@ -98,7 +98,9 @@ def scene(
     review_grace_s: float | None = None,
     columns: int = 116,
     rows: int = 46,
+    starts_daemon: bool = False,
 ) -> Generator[Scene]:
+    """starts_daemon: Neovim, as for the first person of the day; else one runs."""
     workspace = folder / "shop"
     workspace.mkdir()
     cart = workspace / "cart.py"
@@ -106,6 +108,8 @@ def scene(
     server: dict[str, Any] = {"approval_mode": approval_mode, "ask": ask, "bash": True}
     if review_grace_s is not None:
         server["review_grace_s"] = review_grace_s
+    if not starts_daemon:
+        nvim.start_daemon()
     with opened(nvim, workspace, *arguments, server=server, columns=columns, rows=rows) as running:
         yield Scene(terminal=running, cart=cart)
 

@@ -28,6 +28,9 @@ def nvim(request: pytest.FixtureRequest, tmp_path: Path) -> Neovim:
 
 
 def run_spec(nvim: Neovim, spec: str, daemon: list[str]) -> subprocess.CompletedProcess[str]:
+    text = (PLUGIN / "tests" / "spec" / f"{spec}_spec.lua").read_text(encoding="utf-8")
+    if nvim.shares_daemon and "t.daemon()" in text:
+        nvim.start_daemon()
     return subprocess.run(
         [nvim.program, "--clean", "--headless", "-l", "clients/neovim/tests/run.lua", spec],
         cwd=REPOSITORY,

@@ -178,7 +178,7 @@ async def test_formatter_on_save_does_not_force_the_agent_to_read_again(nvim: Ne
 
 
 async def test_shared_daemon_outlives_the_neovim_that_started_it(nvim: Neovim, tmp_path: Path) -> None:
-    with scene(nvim, tmp_path, review_grace_s=0) as shop:
+    with scene(nvim, tmp_path, review_grace_s=0, starts_daemon=True) as shop:
         pid = int(shop.terminal.ask(PID))
         async with FileOpsClient.start(AGENT, root=shop.cart.parent) as agent:
             await agent.read(str(shop.cart))
