@@ -235,12 +235,13 @@ def _start_opencode(place: Place, options: list[str]) -> Start:
     }
     documents = printed_config("opencode", *options)
     name = "~/.config/opencode/opencode.json"
-    place.put({**documents, name: _with_settings(documents[name], settings)})
+    place.put({**documents, name: _with_settings(documents[name], settings), "~/models.json": "{}"})
     quiet = {
         "OPENCODE_DISABLE_AUTOUPDATE": "1",
         "OPENCODE_DISABLE_MODELS_FETCH": "1",
         "OPENCODE_DISABLE_DEFAULT_PLUGINS": "1",
         "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
+        "OPENCODE_MODELS_PATH": str(place.home / "models.json"),  # of all providers: a third of its start
     }
     return Start([opencode, "run", "--format", "json", PROMPT], place.environment(**quiet))
 
@@ -254,12 +255,17 @@ _GEMINI_SETTINGS: dict[str, Any] = {
 }
 
 
-def gemini_with(place: Place, documents: dict[str, str], *arguments: str) -> Start:
+STARTS_ONCE = {"GEMINI_CLI_NO_RELAUNCH": "true"}
+
+
+def gemini_with(place: Place, documents: dict[str, str], *arguments: str, starts_itself_again: bool = False) -> Start:
+    """starts_itself_again: with more memory, as it does for a user; else it has what Node gives it."""
     bundle = program("gemini", "bundle/gemini.js")
     name = "~/.gemini/settings.json"
     place.put({**documents, name: _with_settings(documents.get(name, "{}"), _GEMINI_SETTINGS)})
     environment = place.environment(GEMINI_API_KEY="fake", GOOGLE_GEMINI_BASE_URL=place.url)
-    return Start([node_program(), bundle, "-m", "gemini-2.5-pro", *arguments], environment)
+    once = {} if starts_itself_again else STARTS_ONCE
+    return Start([node_program(), bundle, "-m", "gemini-2.5-pro", *arguments], environment | once)
 
 
 def _start_gemini(place: Place, options: list[str]) -> Start:
@@ -280,6 +286,7 @@ def start_copilot(place: Place, options: list[str], *, model: str, wire_api: str
     environment = place.environment(
         COPILOT_OFFLINE="true",
         COPILOT_AUTO_UPDATE="false",
+        COPILOT_PKG_CACHE_HOME=str(PREFIX / "copilot" / "unpacked"),  # else each new home gets 235 MB
         COPILOT_PROVIDER_BASE_URL=f"{place.url}/v1",
         COPILOT_PROVIDER_API_KEY="k",
         COPILOT_PROVIDER_WIRE_API=wire_api,
@@ -317,7 +324,8 @@ def start_claude_screen(place: Place) -> Start:
     known = json.loads(documents.pop("~/.claude.json"))
     known["projects"][str(place.project)]["hasTrustDialogAccepted"] = True
     known |= {"hasCompletedOnboarding": True, "customApiKeyResponses": {"approved": [CLAUDE_KEY]}}
-    place.put({**documents, "~/.claude/.claude.json": json.dumps(known)})
+    still = {"prefersReducedMotion": True}  # a moving screen is a quarter of the processor time
+    place.put({**documents, "~/.claude/.claude.json": json.dumps(known), "~/.claude/settings.json": json.dumps(still)})
     return Start([claude_code()], claude_environment(place))
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from clients.neovim.scene import NO_FLOATS, SHORTER_TOTAL, Scene, scene
+from clients.neovim.scene import NO_FLOATS, SHORTER_TOTAL, scene
 from clients.neovim.terminal import DARK, picture
 from clients.neovim.world import REPOSITORY, neovim
 from hosts.connected import CLAUDE
@@ -59,7 +59,8 @@ def test_person_with_unsaved_text_keeps_and_undoes_what_the_hosts_own_tools_made
             shop.terminal.until("winnr('$') == 1")
             shop.terminal.command("call search('def total', 'w')")
             shop.terminal.shows("▎", CLAUDE.name)
-            shot(shop, tmp_path)
+            if os.environ.get("FILEOPS_WRITE_IMAGES"):
+                picture(shop.terminal, DARK, IMAGES / "neovim-companion-dark.png")
             shop.terminal.keys("d", "y")
             shop.terminal.command("call search('not any', 'w')")
             shop.terminal.keys("d", "u")
@@ -81,11 +82,3 @@ def at_terminal(folder: Path, *command: str) -> str:
     done = subprocess.run(run, cwd=folder, capture_output=True, text=True, check=False, timeout=PATIENCE_S)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
-
-
-def shot(shop: Scene, folder: Path) -> None:
-    """Take a picture of what the person sees: for the docs, or for this test alone."""
-    is_wanted = bool(os.environ.get("FILEOPS_WRITE_IMAGES"))
-    target = (IMAGES if is_wanted else folder) / "neovim-companion-dark.png"
-    picture(shop.terminal, DARK, target)
-    assert target.read_bytes().startswith(b"\x89PNG")

@@ -18,6 +18,7 @@ from hosts.hosts import (
     CODEX_TOP,
     CONVERSATION_S,
     PROGRAMS,
+    STARTS_ONCE,
     Place,
     Start,
     claude_code,
@@ -112,9 +113,9 @@ def install_in_gemini(dist: Path, place: Place) -> Start:
     )
     gemini = start.arguments[:2]
     unpack(file_of(dist, "linux.fileops-gemini-*.tar.gz"), place.home / "extension")
-    run(place, *gemini, "extensions", "validate", "extension", environment=start.environment)
-    install = ("extensions", "install", "./extension", "--consent", "--skip-settings")
-    run(place, *gemini, *install, environment=start.environment)
+    once = start.environment | STARTS_ONCE
+    run(place, *gemini, "extensions", "validate", "extension", environment=once)
+    run(place, *gemini, "extensions", "install", "./extension", "--consent", "--skip-settings", environment=once)
     return start
 
 
