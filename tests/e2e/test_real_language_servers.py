@@ -1,6 +1,5 @@
-"""Language servers as they are installed: what they say of an edit is what it introduced and resolved."""
+"""Language servers as they are installed: what they say of an edit, and how they format the lines that it changes."""
 
-import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,20 +10,26 @@ from lsprotocol import types
 
 from support.foreign_packages import node_package, python_with
 from support.lsp_client import SUITE, Json, serving
-from support.patience import PATIENCE_S
 
 pytestmark = SUITE
 BIN = Path(executable).parent
 OLD, NEW = "x = 1", "x = second"
-PYTHON = "import os\n\n\ndef size() -> int:\n    return first\n\n\nx = 1\n"
-TYPESCRIPT = "export const a: number = first;\nexport const b = 1;\n\nexport const x = 1;\n"
+# Each has a problem and blanks that stay.
+PYTHON = "import os\n\n\ndef size() -> int:\n    return  first\n\n\nx = 1\n"
+TYPESCRIPT = "export const a: number =  first;\nexport const b = 1;\n\nexport const x = 1;\n"
 
 
 @dataclass(frozen=True)
 class Case:
+    """formatted: a replacement of a text, and what is written; None: no language server is asked to format.
+
+    The written text is None where the server cannot format some lines only.
+    """
+
     command: Callable[[], list[str]]
     name: str
     text: str
+    formatted: tuple[str, str, str | None] | None = None
     options: Callable[[], Json] = dict
 
 
@@ -43,20 +48,26 @@ def typescript() -> Json:
 
 
 CASES = {
-    "ruff": Case(lambda: [str(BIN / "ruff"), "server"], "a.py", PYTHON),
-    "basedpyright": Case(lambda: [str(BIN / "basedpyright-langserver"), "--stdio"], "a.py", PYTHON),
+    "ruff": Case(lambda: [str(BIN / "ruff"), "server"], "a.py", PYTHON, ("x = 1", "x  =  2", "x = 2")),
+    "basedpyright": Case(
+        lambda: [str(BIN / "basedpyright-langserver"), "--stdio"], "a.py", PYTHON, ("x = 1", "x  =  2", None)
+    ),
     "pylsp": Case(pylsp, "a.py", PYTHON),
-    "typescript": Case(typescript_language_server, "a.ts", TYPESCRIPT, options=typescript),
+    "typescript": Case(
+        typescript_language_server, "a.ts", TYPESCRIPT, ("const x = 1;", "const  x=2;", "const x = 2;"), typescript
+    ),
 }
 
 
 @pytest.mark.parametrize("server", CASES)
-async def test_installed_server_says_what_an_edit_introduced_and_resolved(server: str, tmp_path: Path) -> None:
-    """R-DIAG-4, R-DIAG-10"""
+async def test_installed_server_says_what_an_edit_introduced_and_resolved_and_formats_its_lines(
+    server: str, tmp_path: Path
+) -> None:
+    """R-DIAG-4, R-DIAG-10, R-DIAG-18; or says that it cannot format some lines only."""
     case = CASES[server]
     folder = tmp_path.resolve()
     file = folder / case.name
-    file.write_text(case.text)  # has a problem that stays
+    file.write_text(case.text)
     setting: Json = {
         "name": server,
         "command": case.command(),
@@ -70,6 +81,8 @@ async def test_installed_server_says_what_an_edit_introduced_and_resolved(server
         "diagnostics_severity": "error" if server != "ruff" else "warning",
         "language_servers": [setting],
     }
+    if case.formatted is not None:
+        options["format"] = "changed"
     async with serving() as client:
         workspace = [types.WorkspaceFolder(folder.as_uri(), "project")]
         await client.start_session(workspace_folders=workspace, initialization_options=options)
@@ -89,47 +102,11 @@ async def test_installed_server_says_what_an_edit_introduced_and_resolved(server
         mended = await client.call("edit", file_path=str(file), old_string=NEW, new_string=OLD)
         report = mended["details"]["diagnostics"]
         assert (report["state"], report["n_introduced"], report["n_resolved"]) == ("settled", 0, 1), report
-
-
-@pytest.mark.parametrize(
-    ("server", "old", "new", "written"),
-    [
-        ("ruff", "x = 1", "x  =  2", "x = 2"),
-        ("typescript", "const x = 1;", "const  x=2;", "const x = 2;"),
-        ("basedpyright", "x = 1", "x  =  2", None),
-    ],
-    ids=["ruff", "typescript", "basedpyright"],
-)
-async def test_installed_server_formats_changed_lines_or_says_that_it_cannot(
-    server: str, old: str, new: str, written: str | None, tmp_path: Path
-) -> None:
-    """R-DIAG-18"""
-    case = CASES[server]
-    folder = tmp_path.resolve()
-    file = folder / case.name
-    text = case.text.replace("= first;", "=  first;").replace("return ", "return  ")  # which stays
-    file.write_text(text)
-    setting: Json = {
-        "name": server,
-        "command": case.command(),
-        "globs": [f"*{file.suffix}"],
-        "initialization_options": case.options(),
-    }
-    edit = {"file_path": str(file), "old_string": old, "new_string": new}
-    async with serving() as client:
-        workspace = [types.WorkspaceFolder(folder.as_uri(), "project")]
-        options: Json = {"format": "changed", "language_servers": [setting]}
-        await client.start_session(workspace_folders=workspace, initialization_options=options)
-        await client.call("read", file_path=str(file))
-
-        async def until_running() -> Json:
-            while True:
-                dry = await client.call("edit", **edit, dry_run=True)
-                if "processed_by" in dry["details"] or "cannot" in dry["details"]["not_formatted"]:
-                    return dry["details"]
-                await asyncio.sleep(0.05)
-
-        details = await asyncio.wait_for(until_running(), 2 * PATIENCE_S)
-        await client.call("edit", **edit)
+        if case.formatted is None:
+            return
+        old, new, written = case.formatted
+        formatted = await client.call("edit", file_path=str(file), old_string=old, new_string=new)
+    details = formatted["details"]
     assert details.get("processed_by") == (None if written is None else [f"{server} format"])
-    assert file.read_text() == text.replace(old, new if written is None else written)
+    assert written is not None or "cannot" in details["not_formatted"]
+    assert file.read_text() == case.text.replace(old, new if written is None else written)

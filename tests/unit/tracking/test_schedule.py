@@ -52,11 +52,11 @@ def test_item_that_is_used_again_is_checked_in_the_next_turn() -> None:
 
 def test_turn_reads_no_more_items_than_it_needs() -> None:
     """The owner holds a lock during a turn."""
-    n_read = 0
+    n_read, all_items = 0, names(10_000)
 
     def items() -> Iterator[str]:
         nonlocal n_read
-        for item in names(10_000):
+        for item in all_items:
             n_read += 1
             yield item
 
