@@ -9,11 +9,9 @@ from typing import Any
 
 from oracle.contents import require
 from support.patience import PATIENCE_S
-from support.rawclient import Message, RawClient
+from support.rawclient import DAEMON, HASTY_DAEMON, Message, RawClient
 
 INTERNAL_ERROR, REQUEST_CANCELLED = -32603, -32800
-# Threads that change places a thousand times as often as usual meet in more ways.
-_HASTY = "import sys; sys.setswitchinterval(5e-6); from fileops.cli import main; sys.exit(main())"
 
 
 class Peer:
@@ -29,7 +27,7 @@ class Peer:
         *,
         is_hasty: bool,
     ) -> None:
-        command = [sys.executable, "-c", _HASTY] if is_hasty else [sys.executable, "-m", "fileops"]
+        command = HASTY_DAEMON if is_hasty else DAEMON
         self._client = RawClient(command, env={"XDG_STATE_HOME": state}, cwd=root)
         self._on_question = on_question
         self._unanswered: set[int] = set()

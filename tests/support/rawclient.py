@@ -21,6 +21,7 @@ from support.patience import PATIENCE_S
 
 Message = dict[str, Any]
 SEAM_DAEMON = (sys.executable, str(Path(__file__).with_name("seam_daemon.py")))
+HASTY_DAEMON = (sys.executable, str(Path(__file__).with_name("hasty_daemon.py")))
 DAEMON = (sys.executable, "-m", "fileops")
 
 

@@ -1,11 +1,11 @@
 """Lets the fork server (`support/fork_server.py`) start `python -m fileops`: a tenth of the time of a real start.
 
-`install` puts it below `subprocess.Popen` and `os.execve` of this process. What starts the program, or the daemon of
-`support/seam_daemon.py`, notices no difference: the process is a child of this one, with its own number, descriptors,
-signals and environment. A start that the server cannot repeat exactly is a real one: other arguments of the
-interpreter, other variables that it reads, other limits, users or namespaces, inherited descriptors, functions to call
-before. So is every start of a test that is marked `real_start`, and with FILEOPS_TEST_PROCESSES=1 or under measurement
-of coverage every start at all.
+`install` puts it below `subprocess.Popen` and `os.execve` of this process. What starts the program, or one of
+`SCRIPTS`, notices no difference: the process is a child of this one, with its own number, descriptors, signals and
+environment. A start that the server cannot repeat exactly is a real one: other arguments of the interpreter, other
+variables that it reads, other limits, users or namespaces, inherited descriptors, functions to call before. So is every
+start of a test that is marked `real_start`, and with FILEOPS_TEST_PROCESSES=1 or under measurement of coverage every
+start at all.
 """
 
 import array
@@ -27,7 +27,7 @@ from typing import Any
 from support.ending import IS_MEASURED
 from support.fork_server import MAX_FDS, PADDING
 
-SEAM = str(Path(__file__).with_name("seam_daemon.py"))
+SCRIPTS = {str(Path(__file__).with_name(f"{name}.py")) for name in ("seam_daemon", "hasty_daemon")}
 PROGRAM = Path(__file__).with_name("fork_server.py")
 OF_INTERPRETER = ("PYTHON", "LC_", "LD_", "LANG", "MALLOC_", "GLIBC_", "FAULTS_")  # read once, at a start
 MAX_SERVERS = 3
@@ -263,7 +263,7 @@ def _start_child(named: dict[str, Any]) -> int | None:
 
 def _is_program(argv: Sequence[str]) -> bool:
     words = [word for word in argv[1:2] if word != "-P"] + list(argv[2:])
-    return argv[0] == EXECUTABLE and (words[:2] == ["-m", "fileops"] or words[:1] == [SEAM])
+    return argv[0] == EXECUTABLE and (words[:2] == ["-m", "fileops"] or not SCRIPTS.isdisjoint(words[:1]))
 
 
 def _is_inherited(fd: int) -> bool:
