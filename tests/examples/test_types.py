@@ -4,6 +4,7 @@ One run judges all of them: most of its time goes into the SDKs. tests/clients/p
 """
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -41,6 +42,17 @@ async def turn(sdk: AsyncOpenAI, client: FileOpsClient, result: ToolResult) -> N
 """,
 }
 
+WRONG = """
+from fileops_client import FileOpsClient, Options, ToolResult
+
+options: Options = {"freshnes": "content"}
+
+async def misspelt(client: FileOpsClient, result: ToolResult) -> bool:
+    await client.tools("anthropik")
+    result.for_model("anthropik", "c1")
+    return result.code == "not_raed"
+"""
+
 
 def programs() -> dict[str, str]:
     """Every program by its path below the folder that is checked."""
@@ -60,7 +72,8 @@ class Report:
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> Report:
     folder = tmp_path_factory.mktemp("programs").resolve()
-    for path, code in programs().items():
+    judged = {**programs(), "wrong.py": WRONG}
+    for path, code in judged.items():
         (folder / path).parent.mkdir(exist_ok=True)
         (folder / path).write_text(code, encoding="utf-8")
     configuration = {
@@ -74,8 +87,9 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Report:
         capture_output=True,
         text=True,
         check=False,
+        env={**os.environ, "NODE_OPTIONS": "--max-semi-space-size=64"},  # in MB: fewer collections of what is young
     )
-    findings: dict[str, list[str]] = {path: [] for path in programs()}
+    findings: dict[str, list[str]] = {path: [] for path in judged}
     answer = json.loads(done.stdout)
     for found in answer["generalDiagnostics"]:
         line = f"{found['range']['start']['line'] + 1}: {found['severity']}: {found['message']}"
@@ -87,5 +101,12 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Report:
 @pytest.mark.xdist_group("type checker")
 @pytest.mark.parametrize("program", sorted(programs()))
 def test_program_is_accepted_by_a_strict_type_checker(report: Report, program: str) -> None:
-    assert report.n_files == len(programs()), report.output
+    assert report.n_files == len(programs()) + 1, report.output
     assert report.findings[program] == []
+
+
+@pytest.mark.timeout(400)
+@pytest.mark.xdist_group("type checker")
+def test_strict_type_checker_finds_misspelt_options_formats_and_codes(report: Report) -> None:
+    found = [finding.split(": ") for finding in report.findings["wrong.py"]]
+    assert {line for line, severity, *_ in found if severity == "error"} == {"4", "7", "8", "9"}, found

@@ -12,6 +12,7 @@ from bench.reliability.contenders import OWN, RELEVANT, STR_REPLACE, STRICT, UNI
 from bench.reliability.random_files import N_FILES, random_files
 from bench.reliability.scenario import HELD_OUT, HERE, TABLE, Scenario, load_table, load_tree
 from bench.reliability.tokens import UNIT
+from support.in_memory import IN_MEMORY
 
 pytestmark = [pytest.mark.xdist_group("reliability"), pytest.mark.timeout(600)]
 
@@ -31,7 +32,7 @@ def result_of(name: str, table: Path = TABLE) -> Result:
 @cache
 def only_result_of(name: str, table: Path) -> Result:
     n_trees = int((name, table) == (RELEVANT, TABLE))
-    with tempfile.TemporaryDirectory(prefix="fileops-reliability-") as folder:
+    with tempfile.TemporaryDirectory(prefix="fileops-reliability-", dir=IN_MEMORY) as folder:
         root = Path(folder).resolve()
         tree = load_tree() if n_trees else None
         files = list(random_files(N_FILES) if table is TABLE else random_files(100, seed=23))
