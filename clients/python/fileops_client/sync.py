@@ -132,7 +132,7 @@ class AgentTool:
         call.__name__ = call.__qualname__ = self.name
         call.__doc__ = self.description
         shown = signature_of(self.input_schema)
-        call.__signature__ = shown  # pyrefly: ignore[missing-attribute] - PEP 362
+        call.__signature__ = shown
         annotations = {parameter.name: parameter.annotation for parameter in shown.parameters.values()}
         call.__annotations__ = {**annotations, "return": str}
         return call
@@ -1484,7 +1484,7 @@ class FileOpsClient(Requests):
 
         Raises: ValueError if no event can have this name.
         """
-        return self._portal.register(lambda: self._async.on(name, listener))  # pyrefly: ignore[no-matching-overload]
+        return self._portal.register(lambda: self._async.on(name, listener))
 
     def add_event_listener(self, name: str, callback: Callable[[EventContext], Any]) -> Callable[[], None]:
         """Call a function for one of three events. Return a function that stops this.
@@ -1563,7 +1563,7 @@ class Session(Requests):
 
     def on(self, name: str | KnownEvent, listener: Listener) -> Callable[[], None]:
         """Call `listener` with each event of that kind about this session, as `FileOpsClient.on`."""
-        return self._portal.register(lambda: self._async.on(name, listener))  # pyrefly: ignore[no-matching-overload]
+        return self._portal.register(lambda: self._async.on(name, listener))
 
     def events(self, *names: str | KnownEvent) -> Subscription:
         """Subscribe to events about this session, as `FileOpsClient.events`."""
