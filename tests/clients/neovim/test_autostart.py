@@ -62,6 +62,7 @@ def test_first_file_of_a_project_attaches(nvim: Neovim, project: Path) -> None:
 
 def test_project_of_the_file_is_the_workspace_where_the_working_directory_has_none(nvim: Neovim, project: Path) -> None:
     nvim.environment["GIT_CEILING_DIRECTORIES"] = str(project.parent)
+    nvim.start_daemon()
     with terminal(nvim, project.parent, *settings(nvim), columns=80) as running:
         running.command("edit shop/cart.py")
         running.until(f"{STATUS} ==# 'running'")
@@ -113,6 +114,7 @@ def test_script_that_edits_a_project_starts_nothing(nvim: Neovim, project: Path)
 
 def test_daemon_that_was_stopped_is_not_started_by_the_next_file(nvim: Neovim, project: Path) -> None:
     (project / "other.py").write_text("")
+    nvim.start_daemon()
     with opened(nvim, project, *settings(nvim), "cart.py") as running:
         running.until(f"{STATUS} ==# 'running'")
         running.command("lua require('fileops').stop()")
@@ -198,6 +200,7 @@ async def test_other_programs_change_a_clean_buffer_and_no_line_is_marked(projec
     git("init")
     git("add", "cart.py")
     git("commit", "-m", "one")
+    nvim.start_daemon()
     with opened(nvim, project, *settings(nvim, {"server": {"ask": "never"}}), "cart.py") as running:
         running.until(f"{STATUS} ==# 'running'")
         run("sed", "-i", "s/one = 1/one = 11/", "cart.py")

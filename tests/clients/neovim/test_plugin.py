@@ -17,7 +17,7 @@ from clients.neovim.world import PLUGIN, REPOSITORY, Neovim, neovim
 from clients.places import editor, program
 from support.patience import PATIENCE_S
 
-WITHOUT_RECORD = ["approval", "ask", "command", "diff", "follow", "unkept"]  # by a private daemon
+WITHOUT_RECORD = ["ask", "diff", "follow", "unkept", "approval", "command"]  # by a private daemon, most by the same
 SPECS = sorted(path.name.removesuffix("_spec.lua") for path in (PLUGIN / "tests" / "spec").glob("*_spec.lua"))
 BROKEN_DAEMON = Path(__file__).parent / "broken_daemon.py"
 
@@ -27,12 +27,12 @@ def nvim(request: pytest.FixtureRequest, tmp_path: Path) -> Neovim:
     return neovim(request.param, tmp_path)
 
 
-def run_spec(nvim: Neovim, spec: str, daemon: list[str]) -> subprocess.CompletedProcess[str]:
-    text = (PLUGIN / "tests" / "spec" / f"{spec}_spec.lua").read_text(encoding="utf-8")
-    if nvim.shares_daemon and "t.daemon()" in text:
+def run_specs(nvim: Neovim, daemon: list[str], *specs: str) -> subprocess.CompletedProcess[str]:
+    texts = [(PLUGIN / "tests" / "spec" / f"{spec}_spec.lua").read_text(encoding="utf-8") for spec in specs]
+    if nvim.shares_daemon and any("t.daemon()" in text for text in texts):
         nvim.start_daemon()
     return subprocess.run(
-        [nvim.program, "--clean", "--headless", "-l", "clients/neovim/tests/run.lua", spec],
+        [nvim.program, "--clean", "--headless", "-l", "clients/neovim/tests/run.lua", *specs],
         cwd=REPOSITORY,
         env=nvim.environment
         | {"FILEOPS_TEST_DAEMON": json.dumps(daemon), "FILEOPS_TEST_SHARED": "1" if nvim.shares_daemon else "0"},
@@ -51,7 +51,7 @@ def test_versions_are_the_oldest_supported_and_a_newer_one(tmp_path: Path) -> No
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("spec", SPECS)
 def test_spec_passes(nvim: Neovim, spec: str) -> None:
-    done = run_spec(nvim, spec, [sys.executable, "-m", "fileops"])
+    done = run_specs(nvim, [sys.executable, "-m", "fileops"], spec)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "# SKIP" not in done.stdout
     assert "\n1.." in done.stdout
@@ -59,17 +59,17 @@ def test_spec_passes(nvim: Neovim, spec: str) -> None:
 
 
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("spec", WITHOUT_RECORD)
-def test_spec_passes_with_a_private_daemon(tmp_path: Path, spec: str) -> None:
+def test_specs_pass_with_a_private_daemon(tmp_path: Path) -> None:
     private = replace(neovim("new", tmp_path), shares_daemon=False)
-    done = run_spec(private, spec, [sys.executable, "-m", "fileops"])
+    done = run_specs(private, [sys.executable, "-m", "fileops"], *WITHOUT_RECORD)
     assert done.returncode == 0, done.stdout + done.stderr
+    assert [spec for spec in WITHOUT_RECORD if f" - {spec}: " not in done.stdout] == []
 
 
 def test_broken_daemon_fails_the_spec(nvim: Neovim) -> None:
     nvim.environment.update({"FILEOPS_TEST_FAIL_FAST": "1", "FILEOPS_TEST_PATIENCE_MS": "20000"})
     private = replace(nvim, shares_daemon=False)  # a shared daemon is started by the real command
-    done = run_spec(private, "documents", [sys.executable, str(BROKEN_DAEMON)])
+    done = run_specs(private, [sys.executable, str(BROKEN_DAEMON)], "documents")
     assert done.returncode == 1
     assert "not ok" in done.stdout
 
@@ -143,6 +143,7 @@ def test_modules_are_not_loaded_before_they_are_used(nvim: Neovim) -> None:
 
 def test_processes_of_killed_neovim_end_with_it(nvim: Neovim, tmp_path: Path) -> None:
     (tmp_path / "demo.txt").write_text("text\n")
+    nvim.start_daemon()
     socket = str(tmp_path / "nvim.sock")
     settings = {"cmd": [sys.executable, "-m", "fileops"], "autostart": True, "shared": nvim.shares_daemon}
     editor_process = subprocess.Popen(
