@@ -161,9 +161,78 @@ def require_formatted(project: Path, editor: FileOpsClient, model: ScriptedModel
     assert {(entry.by.kind, entry.evidence) for entry in entries} == {("session", "commit")}, entries
 
 
+@dataclass(frozen=True)
+class Besides:
+    """What one host alone plays in the same conversation, and what holds afterwards."""
+
+    steps: list[Step]
+    require: Callable[[FileOpsClient, Sequence[Result]], None]
+    prepare: Callable[[FileOpsClient], None] = lambda _: None
+
+
+def edits_a_cell(own: OwnTools, project: Path) -> Besides:
+    """R-COMP-21, R-COMP-22: a cell that the host writes by its own tool is recorded, and undone."""
+    path = project / "study.ipynb"
+    cell: dict[str, object] = {"cell_type": "code", "execution_count": None, "metadata": {}, "outputs": []}
+    cells = [{**cell, "id": "c1", "source": "x = 1"}, {**cell, "id": "c2", "source": "y = 1"}]
+    content: dict[str, object] = {"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    path.write_text(json.dumps(content, indent=1), encoding="utf-8")
+
+    def source(n: int) -> str:
+        return json.loads(path.read_text(encoding="utf-8"))["cells"][n]["source"]
+
+    def change_other_cell() -> None:
+        path.write_text(path.read_text(encoding="utf-8").replace("y = 1", "y = 2"), encoding="utf-8")
+
+    def edit_of(source: str, before: Callable[[], None] = _nothing) -> Step:
+        given = {"notebook_path": str(path), "cell_id": "c1", "new_source": source}
+        return CallOfHost("NotebookEdit", given, before=before)
+
+    def require(editor: FileOpsClient, results: Sequence[Result]) -> None:
+        assert (source(0), source(1)) == ("x = 2", "y = 2"), results
+        assert "modified since" in results[2].text  # the host's own check
+        by_agent = [entry for entry in editor.log(file_path=path).entries if entry.by.kind == "session"]
+        assert [(entry.by.label, entry.evidence) for entry in by_agent] == [("Claude Code", "commit")]
+        assert by_agent[0].edit_id is not None
+        editor.undo(edit_id=by_agent[0].edit_id)
+        assert (source(0), source(1)) == ("x = 1", "y = 2")
+
+    return Besides([own.read(path), edit_of("x = 2"), edit_of("x = 3", change_other_cell)], require)
+
+
+def meets_unsaved_text(own: OwnTools, project: Path) -> Besides:
+    """R-COMP-12, R-COMP-13, R-COMP-18: the host is shown unsaved text, and its shell commands are recorded."""
+    path = project / "open.txt"
+    path.write_text(TEXT, encoding="utf-8")
+    unsaved = TEXT.replace("line 3\n", "typed 3\n")
+    steps: list[Step] = [
+        own.read(path),
+        CallOfHost("view", {"path": str(path), "view_range": [3, 4]}),
+        own.edit(path, "line 9\n", "mine 9\n", _nothing),
+        CallOfHost("bash", {"command": "echo written > out.txt", "description": "write"}),
+    ]
+
+    def require(editor: FileOpsClient, results: Sequence[Result]) -> None:
+        assert results[0].text.startswith(unsaved.removesuffix("\n")), results
+        assert results[1].text.startswith("typed 3\nline 4"), results
+        assert "has unsaved text of" in results[0].text
+        assert "which this tool would not see. Nothing was written." in results[2].text  # it asks its user
+        assert path.read_text() == TEXT
+        written = project / "out.txt"
+        wait_until(lambda: any(entry.by.kind == "command" for entry in editor.log(file_path=written).entries))
+        (entry,) = editor.log(file_path=written).entries
+        assert entry.evidence == "command"
+        assert (entry.by.session_id or "").startswith("copilot-cli:")
+
+    return Besides(steps, require, prepare=lambda editor: editor.did_open(path, unsaved))
+
+
+BESIDES = {"claude": edits_a_cell, "copilot": meets_unsaved_text}
+
+
 @pytest.mark.parametrize("own", OWN_TOOLS, ids=[own.host.name for own in OWN_TOOLS])
 def test_host_edits_by_its_own_tools_and_is_guarded_and_recorded(own: OwnTools, tmp_path: Path) -> None:
-    """R-COMP-2, R-COMP-15, R-COMP-21, R-COMP-34"""
+    """R-COMP-2, R-COMP-15, R-COMP-21, R-COMP-34; and what `BESIDES` says"""
     project = tmp_path / "project"
     project.mkdir()
     path = project / "a.txt"
@@ -179,12 +248,15 @@ def test_host_edits_by_its_own_tools_and_is_guarded_and_recorded(own: OwnTools, 
         own.edit(path, "line 6\n", "mine 6\n", _nothing),
         *([own.edit(path, *WITH_LINE_NUMBERS, _nothing)] if own.host.name in CORRECTED else []),
     ]
+    besides = BESIDES[own.host.name](own, project) if own.host.name in BESIDES else Besides([], lambda *_: None)
+    script += besides.steps
     write = WRITES.get(own.host.name)
     more = [] if write is None else steps_until_formatted(own, write, project)
     model = ScriptedModel([*script, *more, Say("ALL-DONE")])
     with daemon_process.place() as daemon:
         daemon.start()
         with person_at(daemon, project) as editor, placed(tmp_path, model, daemon=daemon) as place:
+            besides.prepare(editor)
             results = converse(own, place, model, len(script), formats=write is not None)
             wait_until(lambda: [turn.ended is not None for turn in editor.turns()] == [True])
             if own.host.name in CORRECTED:
@@ -202,72 +274,4 @@ def test_host_edits_by_its_own_tools_and_is_guarded_and_recorded(own: OwnTools, 
                 assert entry.edit_id is not None
                 editor.undo(edit_id=entry.edit_id)
             assert path.read_text() == TEXT.replace("line 7\n", "other 7\n")
-
-
-def test_cell_that_claude_writes_by_its_own_tool_is_recorded_and_undone(tmp_path: Path) -> None:
-    """R-COMP-21, R-COMP-22"""
-    own = next(each for each in OWN_TOOLS if each.host.name == "claude")
-    project = tmp_path / "project"
-    project.mkdir()
-    path = project / "study.ipynb"
-    cell: dict[str, object] = {"cell_type": "code", "execution_count": None, "metadata": {}, "outputs": []}
-    cells = [{**cell, "id": "c1", "source": "x = 1"}, {**cell, "id": "c2", "source": "y = 1"}]
-    content: dict[str, object] = {"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
-    path.write_text(json.dumps(content, indent=1), encoding="utf-8")
-
-    def source(n: int) -> str:
-        return json.loads(path.read_text(encoding="utf-8"))["cells"][n]["source"]
-
-    def change_other_cell() -> None:
-        path.write_text(path.read_text(encoding="utf-8").replace("y = 1", "y = 2"), encoding="utf-8")
-
-    def edit_of(source: str, before: Callable[[], None] = _nothing) -> Step:
-        given = {"notebook_path": str(path), "cell_id": "c1", "new_source": source}
-        return CallOfHost("NotebookEdit", given, before=before)
-
-    script: list[Step] = [own.read(path), edit_of("x = 2"), edit_of("x = 3", change_other_cell), Say("ALL-DONE")]
-    model = ScriptedModel(script)
-    with daemon_process.place() as daemon:
-        daemon.start()
-        with person_at(daemon, project) as editor, placed(tmp_path, model, daemon=daemon) as place:
-            results = converse(own, place, model, len(script) - 1)
-            assert (source(0), source(1)) == ("x = 2", "y = 2"), results
-            assert "modified since" in results[2].text  # the host's own check
-            by_agent = [entry for entry in editor.log(file_path=path).entries if entry.by.kind == "session"]
-            assert [(entry.by.label, entry.evidence) for entry in by_agent] == [("Claude Code", "commit")]
-            assert by_agent[0].edit_id is not None
-            editor.undo(edit_id=by_agent[0].edit_id)
-            assert (source(0), source(1)) == ("x = 1", "y = 2")
-
-
-def test_copilot_is_shown_unsaved_text_and_its_shell_commands_are_recorded(tmp_path: Path) -> None:
-    """R-COMP-12, R-COMP-13, R-COMP-18"""
-    own = next(each for each in OWN_TOOLS if each.host is COPILOT)
-    project = tmp_path / "project"
-    project.mkdir()
-    path = project / "a.txt"
-    path.write_text(TEXT, encoding="utf-8")
-    unsaved = TEXT.replace("line 3\n", "typed 3\n")
-    script: list[Step] = [
-        own.read(path),
-        CallOfHost("view", {"path": str(path), "view_range": [3, 4]}),
-        own.edit(path, "line 9\n", "mine 9\n", _nothing),
-        CallOfHost("bash", {"command": "echo written > out.txt", "description": "write"}),
-        Say("ALL-DONE"),
-    ]
-    model = ScriptedModel(script)
-    with daemon_process.place() as daemon:
-        daemon.start()
-        with person_at(daemon, project) as editor, placed(tmp_path, model, daemon=daemon) as place:
-            editor.did_open(path, unsaved)
-            results = converse(own, place, model, len(script) - 1)
-            assert results[0].text.startswith(unsaved.removesuffix("\n")), results
-            assert results[1].text.startswith("typed 3\nline 4"), results
-            assert "has unsaved text of" in results[0].text
-            assert "which this tool would not see. Nothing was written." in results[2].text  # it asks its user
-            assert path.read_text() == TEXT
-            written = project / "out.txt"
-            wait_until(lambda: any(entry.by.kind == "command" for entry in editor.log(file_path=written).entries))
-            (entry,) = editor.log(file_path=written).entries
-            assert entry.evidence == "command"
-            assert (entry.by.session_id or "").startswith("copilot-cli:")
+            besides.require(editor, results[len(script) - len(besides.steps) : len(script)])
