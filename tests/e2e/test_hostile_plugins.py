@@ -12,6 +12,8 @@ from support.patience import wait_until
 from support.rawclient import RawClient, edit_of, raw_client
 from support.sshd import descendants_of, is_alive
 
+pytestmark = pytest.mark.xdist_group("plugins")  # one process has the servers that their daemons are forked from
+
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:

@@ -9,6 +9,8 @@ from support.daemon_process import Place, attached
 from support.rawclient import edit_of, raw_client
 from support.sample_package import SOURCES
 
+pytestmark = pytest.mark.xdist_group("plugins")  # one process has the servers that their daemons are forked from
+
 ENV = {"PYTHONPATH": str(SOURCES)}
 OPTIONS = ("--strategy", "heading=my_plugin:replace_section", "--validator", "json-syntax=my_plugin:json_syntax")
 

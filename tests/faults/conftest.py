@@ -6,6 +6,14 @@ import pytest
 from faults.injection import Shim, build, reason_for_none
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Play what is under the shim in one process: each would compile it, and start a server of its own to fork from."""
+    for item in items:
+        if "shim" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.xdist_group("shim"))
+
+
 @pytest.fixture(scope="session")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     reason = reason_for_none()
