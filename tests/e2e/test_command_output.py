@@ -57,11 +57,21 @@ def test_unwritable_output_ends_a_command_without_a_traceback(here: Place, comma
     assert re.search(rb"status [01]\n", done.stderr)
 
 
+UNBUFFERED = {"PYTHONUNBUFFERED": "1"}
+
+
 @pytest.mark.parametrize(
-    ("command", "unbuffered"), [("schema", ""), ("schema", "1"), ("--version", ""), ("--help", "1")]
+    ("command", "more"),
+    [
+        ("schema", {}),
+        ("--version", {}),
+        pytest.param("schema", UNBUFFERED, marks=pytest.mark.real_start),  # which costs less than a server for two
+        pytest.param("--help", UNBUFFERED, marks=pytest.mark.real_start),
+    ],
+    ids=["schema", "version", "schema unbuffered", "help unbuffered"],
 )
-def test_full_output_is_named(here: Place, command: str, unbuffered: str) -> None:
-    environment = {**here.process_env, "PYTHONUNBUFFERED": unbuffered}
+def test_full_output_is_named(here: Place, command: str, more: dict[str, str]) -> None:
+    environment = {**here.process_env, **more}
     with open("/dev/full", "wb") as full:
         done = subprocess.run([*FILEOPS, command], env=environment, stdout=full, stderr=subprocess.PIPE, check=False)
     assert done.returncode == 1
