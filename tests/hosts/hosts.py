@@ -324,8 +324,7 @@ def start_claude_screen(place: Place) -> Start:
     known = json.loads(documents.pop("~/.claude.json"))
     known["projects"][str(place.project)]["hasTrustDialogAccepted"] = True
     known |= {"hasCompletedOnboarding": True, "customApiKeyResponses": {"approved": [CLAUDE_KEY]}}
-    still = {"prefersReducedMotion": True}  # a moving screen is a quarter of the processor time
-    place.put({**documents, "~/.claude/.claude.json": json.dumps(known), "~/.claude/settings.json": json.dumps(still)})
+    place.put({**documents, "~/.claude/.claude.json": json.dumps(known)})
     return Start([claude_code()], claude_environment(place))
 
 
