@@ -6,7 +6,7 @@ import path from 'node:path';
 import { EXTENSION } from './paths.mjs';
 
 const ts = createRequire(EXTENSION + '/')('typescript');
-const options = { strict: true, noEmit: true, target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.Node16, moduleResolution: ts.ModuleResolutionKind.Node16, types: [], exactOptionalPropertyTypes: true };
+const options = { strict: true, noEmit: true, target: ts.ScriptTarget.ES2022, lib: ['lib.es2022.d.ts'], skipLibCheck: true, module: ts.ModuleKind.Node16, moduleResolution: ts.ModuleResolutionKind.Node16, types: [], exactOptionalPropertyTypes: true };
 
 /** The compiler decodes: a literal with a missing, a wrong or an unknown key is an error. */
 function complaints(messages) {
