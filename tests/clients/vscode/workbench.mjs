@@ -153,7 +153,7 @@ export async function openWorkbench(name, options) {
   const origin = `http://127.0.0.1:${port}`;
   const log = file => fs.openSync(path.join(out, file), 'w');
   const server = spawn(node, [...base, '--host', '127.0.0.1', '--port', String(port), '--without-connection-token',
-    '--telemetry-level', 'off', '--disable-workspace-trust', ...(testDriver ? ['--enable-smoke-test-driver'] : [])],
+    '--telemetry-level', 'off', '--disable-workspace-trust', ...(name === 'new' ? ['--disable-websocket-compression'] : []), ...(testDriver ? ['--enable-smoke-test-driver'] : [])],
   { stdio: ['ignore', log('server.log'), log('server.err')], env: { ...process.env, FILEOPS_SOCKET: socket, XDG_STATE_HOME: path.join(home, 'state'), ...env } });
   const stopped = new Promise(resolve => server.once('exit', resolve));
 
