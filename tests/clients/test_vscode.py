@@ -55,7 +55,7 @@ OF_FLOOR = {
     "|hover and a lightbulb|diff of a file|renamed file is one row|of a created file",
     "FILEOPS_FAILING": "1",  # a runner that is never red is noticed
 }
-COVERED = {"mocha-new", "keys-new"}  # the runs that count for the coverage
+COVERED = {"mocha-new", "window-new"}  # the runs that count for the coverage
 MIN_LINE_COVERAGE = 85.0  # per cent; measured 86.9 without the bundled wheels
 
 pytestmark = pytest.mark.timeout(1800, func_only=True)
@@ -249,17 +249,9 @@ def pictures() -> list[Path]:
 
 
 @KEYS
-@pytest.mark.parametrize("editor", ["new", "floor"])
-def test_user_decides_by_keyboard_what_is_written_and_what_waits(
-    editor: str, vsix: Path, runs: Path, covered: Callable[[str], None]
-) -> None:
-    """Without proposed API, as in VS Code: code-server opens the gate for every extension; the new one has it back."""
-    is_new = editor == "new"
-    env = {"FILEOPS_GATED": "1"} if is_new else {}
-    run = runs / f"keys-{editor}"
-    done = node("keys.mjs", editor, run, vsix, *(pictures() if is_new else []), env=env)
+def test_user_decides_by_keyboard_on_the_oldest_version(vsix: Path, runs: Path) -> None:
+    done = node("window.mjs", "floor", runs / "window-floor", vsix)
     assert done.returncode == 0, done.stdout + done.stderr
-    covered(run.name)
 
 
 @dataclass(frozen=True)
@@ -275,16 +267,17 @@ class EditorsPlace(daemon_process.Place):
 
 @KEYS
 async def test_person_works_beside_agents_in_one_window(
-    vsix: Path, runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    vsix: Path, runs: Path, covered: Callable[[str], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """R-KEEP-3: it counts as the terminal, and lists what is in its folders. R-COMP-18: Codex, which has its own tools,
-    edits beside unsaved text; then it has ours, and is asked before each edit. Only an act of the person decides.
+    edits beside unsaved text; then it has ours, and is asked before each edit. Between these a day by keys. Only
+    an act of the person decides. Without proposed API, as in VS Code: code-server opens the gate for every extension.
     """
     program("codex", "vendor/*/bin/codex")
     story = await asyncio.create_subprocess_exec(
         *[NODE, "window.mjs", "new", runs / "window-new", vsix, *pictures()],
         cwd=HERE,
-        env={**ENVIRONMENT, "FILEOPS_FILES": json.dumps(TEXTS)},
+        env={**ENVIRONMENT, "FILEOPS_FILES": json.dumps(TEXTS), "FILEOPS_GATED": "1"},
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
     )
@@ -327,6 +320,7 @@ async def test_person_works_beside_agents_in_one_window(
     assert [result.text.count("Done, although your host shows a refusal") for result in model.results] == [0, 1, 1]
     assert "RATE = 0.95  # not saved yet" in texts[0]
     assert "has been updated" in texts[1]
+    covered("window-new")
 
 
 def codex_edits(path: Path, home: Path, socket: str) -> list[str]:

@@ -92,7 +92,7 @@ export function panesSuite(): void {
     }
 
     it('that is closed while it is being opened does not hold up what waits for it', async () => {
-      for (let n = 0; n < 40; n++) {
+      for (let n = 0; n < 10; n++) {
         const pane = panes.create({ scheme: REVIEW_SCHEME, filePath: '/demo.py', title: 'demo.py', before: TEXT, after: TEXT, isEditable: true });
         const opened = once(vscode.window.tabGroups.onDidChangeTabs, () => panes.isShown(pane));
         const showing = panes.show(pane);

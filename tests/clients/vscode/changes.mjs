@@ -1,14 +1,14 @@
-// Played by keys.mjs: what agents wrote is kept or undone beside git's own source control, by keyboard and by VS Code's own
+// Played by window.mjs: what agents wrote is kept or undone beside git's own source control, by keyboard and by VS Code's own
 // buttons, in the real workbench: bars, peek, diffs, and in "new" a commit, a branch, a daemon that hangs and one that is killed.
 import assert from 'node:assert/strict';
 import { hasEditor, statusOf } from './daemon.mjs';
 import { agentOutside } from './outside.mjs';
-import { git, shop, TAX, USERS } from './open.mjs';
+import { ENCODING, git, shop, TAX, USERS } from './open.mjs';
 import { say, until } from './workbench.mjs';
 
 const { page, workspace, socket, agent, run, closeEditors, disk, person } = shop;
 const { namedInText, status, row, focused, tab, palette, pressKeyOf, openFile, goToLine, reasonBox, setWorkspace, shoot, notice } = person;
-const QUIET = { 'files.autoSave': 'off' };
+const QUIET = { 'files.autoSave': 'off', 'git.enabled': true };
 let claude;
 let painter;
 
@@ -49,7 +49,7 @@ async function listBesideGit() {
   await until(async () => await bars() >= 3, 'the bars of VS Code');
   await until(() => namedInText('Claude Code'), 'the line with the cursor names the agent');
   await shoot('changes', QUIET);
-  await setWorkspace({});
+  await setWorkspace(QUIET);
   say('the list is beside that of git, the bars are VS Code’s, the line names the agent');
 }
 
@@ -67,7 +67,7 @@ async function oneChangeByThePeek() {
   await until(async () => /Agent Changes/.test(await peek.innerText()), 'the peek is of our provider');
   await button(peek, 'Undo').waitFor();
   await shoot('peek', QUIET, openPeek);
-  await setWorkspace({});
+  await setWorkspace(QUIET);
   await peek.waitFor();
   const before = disk('prices.py');
   await button(peek, 'Keep').click();
@@ -160,7 +160,7 @@ async function diffsOfVsCode() {
   for (const verb of ['Undo', 'Undo with a Reason…']) await action(verb).waitFor();
   await page.keyboard.press('Escape');
   await shoot('all-changes', QUIET);
-  await setWorkspace({});
+  await setWorkspace(QUIET);
   await inPage.click();
   await pressKeyOf('undo');
   await until(() => !disk('users.py').includes('The ninth'), 'a change of the page is undone by its key');
@@ -287,8 +287,9 @@ export async function changes() {
   await setWorkspace(QUIET);
   await status(/fileops/).waitFor();
   await until(() => hasEditor(socket), 'the window is attached');
-  claude = await agentOutside(socket, workspace, 'Claude Code');
-  painter = await agentOutside(socket, workspace, 'painter');
+  await status(/\bmain\b/).waitFor(); // git's list is there, so ours is the younger one
+  claude = await agentOutside(socket, workspace, 'Claude Code', ENCODING);
+  painter = await agentOutside(socket, workspace, 'painter', ENCODING);
   await listBesideGit();
   await oneChangeByThePeek();
   const isFloor = process.argv[2] === 'floor';

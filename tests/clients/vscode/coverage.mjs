@@ -1,4 +1,4 @@
-// node coverage.mjs OUT...: the extension's coverage, from the raw V8 data of mocha.mjs and review.mjs runs, mapped
+// node coverage.mjs OUT...: the extension's coverage, from the raw V8 data of mocha.mjs and window.mjs runs, mapped
 // to its sources. Prints the table, its last line is the share of lines: "lines 84.6".
 // c8 reports functions as covered that were never called; monocart does not.
 import fs from 'node:fs';

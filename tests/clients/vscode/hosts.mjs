@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
-import { CART, FRONT, shop } from './room.mjs';
+import { CART, FRONT, shop } from './open.mjs';
 import { say, until } from './workbench.mjs';
 
 const { page, workspace, socket, run, closeEditors, person } = shop;

@@ -3,7 +3,7 @@
 // status bar has come to it, and answered with "SAME". At the end of the input all is kept.
 import { createInterface } from 'node:readline';
 import { hasEditor } from './daemon.mjs';
-import { shop } from './room.mjs';
+import { shop } from './open.mjs';
 import { until } from './workbench.mjs';
 
 const { page, workspace, socket, person } = shop;

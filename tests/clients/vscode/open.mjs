@@ -1,6 +1,8 @@
-// The workbench in which changes.mjs and waiting.mjs are played, one after the other.
+// The workbench of window.mjs: a repository, with the files of FILEOPS_FILES (as JSON, name → text) beside those of the stories;
+// and team/, of which roots.mjs and what follows it are played.
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
+import path from 'node:path';
 import { openShop, PRICES } from './shop.mjs';
 
 export const git = (folder, ...args) => execFileSync('git', ['-C', folder, '-c', 'user.name=t', '-c', 'user.email=t@t', ...args], { encoding: 'utf8' });
@@ -8,12 +10,25 @@ export const git = (folder, ...args) => execFileSync('git', ['-C', folder, '-c',
 export const USERS = Array.from({ length: 20 }, (_, n) => `def user_${n}(name):\n    return name + "${n}"\n\n`).join('\n');
 export const TAX = 'RATE = 1\n\n\ndef tax(x):\n    return x * RATE\n';
 export const LINES = Array.from({ length: 40 }, (_, i) => `value_${i} = ${i}\n`).join('');
-export const TEN = Array.from({ length: 10 }, (_, n) => `part_${n}.py`);
+export const CART = `def discount(total, customer):
+    if customer.is_regular:
+        return total * 0.95
+    return total
+
+
+def label(total):
+    return f"{total:.2f}"
+`;
+/** Of an agent that may start the daemon, which has to fit the window. */
+export const ENCODING = ['--encoding', '**/*.latin1=latin-1'];
+export const CLOSED = Array.from({ length: 6 }, (_, n) => `part_${n}.py`);
 
 export const shop = await openShop({
-  files: { 'prices.py': PRICES, 'users.py': USERS, 'lib/tax.py': TAX, 'one.py': LINES, 'two.py': LINES, ...Object.fromEntries(TEN.map(name => [name, LINES])) },
+  files: { ...JSON.parse(process.env.FILEOPS_FILES ?? '{}'), 'basket.py': CART, 'prices.py': PRICES, 'users.py': USERS, 'lib/tax.py': TAX, 'one.py': LINES, 'two.py': LINES, ...Object.fromEntries(CLOSED.map(name => [name, LINES])) },
   settings: {
-    'git.enabled': true, 'git.openRepositoryInParentFolders': 'never', 'files.autoSave': 'off', 'fileops.bash': true,
+    'git.openRepositoryInParentFolders': 'never', 'files.autoSave': 'off', 'fileops.bash': true,
+    'fileops.encodings': [{ glob: '**/*.latin1', encoding: 'latin-1' }], 'files.associations': { '*.latin1': 'plaintext' },
+    '[plaintext]': { 'files.encoding': 'iso88591' },
   },
   prepare: folder => {
     fs.writeFileSync(`${folder}/.gitignore`, '.vscode\n');
@@ -24,3 +39,5 @@ export const shop = await openShop({
   },
   isCovered: true,
 });
+/** The first folder of the window with two. */
+export const FRONT = path.join(shop.workspace, '../team/front');

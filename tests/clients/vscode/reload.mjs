@@ -6,7 +6,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { statusOf } from './daemon.mjs';
 import { acceptElsewhere, agentOutside } from './outside.mjs';
-import { FRONT, shop } from './room.mjs';
+import { ENCODING, FRONT, shop } from './open.mjs';
 import { WINDOW as TEAM } from './roots.mjs';
 import { say, until } from './workbench.mjs';
 
@@ -80,7 +80,7 @@ export async function onlyAPersonDecides() {
   await page.locator('.tabs-container .tab').waitFor({ state: 'detached' });
   fs.writeFileSync(file, text());
   fs.writeFileSync(path.join(FRONT, '../team.code-workspace'), JSON.stringify({ ...TEAM, settings: { ...TEAM.settings, 'files.autoSave': 'afterDelay' } })); // as VS Code in a browser does
-  agent = await agentOutside(socket, FRONT, 'painter', ['--encoding', '**/*.latin1=latin-1']); // it may start the next daemon, which has to fit the window
+  agent = await agentOutside(socket, FRONT, 'painter', ENCODING);
   await agent.call('Read', 'one.txt');
   const step = n => ({ old_string: `line ${n}\n`, new_string: `agent ${n}\n` });
   let call = agent.call('MultiEdit', 'one.txt', { edits: [step(2), step(10), step(18), step(26)] });

@@ -5,15 +5,16 @@ import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { agentOutside } from './outside.mjs';
-import { shop } from './room.mjs';
+import { shop } from './open.mjs';
 import { say, until } from './workbench.mjs';
 
 const FILES = { 'front/shop.py': 'a = 1\n', 'back/shop.py': 'b = 1\n', 'other/shop.py': 'c = 1\n' };
+const OPENS_MS = 20_000; // after which it is opened again
 const LATIN = 'gr\u00fc\u00dfe\nline 2\nline 3\nline 4\n';
 export const WINDOW = { folders: [{ path: 'front' }, { path: 'back' }], settings: { 'git.enabled': true, 'git.openRepositoryInParentFolders': 'never' } };
 
 export async function severalFolders() {
-  const { page, workspace, socket, open, person } = shop;
+  const { page, workspace, socket, open, agent, person } = shop;
   const { status, row, palette, openFile, askBeforeEachEdit, waiting, titleButton } = person;
   const team = path.join(workspace, '../team');
   for (const [name, text] of Object.entries({ ...FILES, 'team.code-workspace': JSON.stringify(WINDOW) })) {
@@ -41,20 +42,24 @@ export async function severalFolders() {
     return agent;
   }
 
-  await open(path.join(team, 'team.code-workspace'));
+  const hasFolders = () => agent(null, 'nFolders').then(n => n === WINDOW.folders.length, () => false);
+  await until(async () => { // VS Code opens one sometimes without its folders, and then knows them the next time
+    await open(path.join(team, 'team.code-workspace'));
+    return until(hasFolders, 'the window has its folders', OPENS_MS).catch(() => false);
+  }, 'a window with the folders');
   await status(/fileops/i).waitFor();
-  const claude = await write('front', 'Claude Code');
-  await write('back', 'painter');
+  const mason = await write('front', 'mason');
+  await write('back', 'sculptor');
   await write('other', 'stranger');
   await status(/\b2 changes? in /).waitFor();
   await page.keyboard.press('Control+Shift+G');
-  await row(/Claude Code · /).waitFor();
-  await row(/painter · /).waitFor();
+  await row(/mason · /).waitFor();
+  await row(/sculptor · /).waitFor();
   assert.equal(await row(/stranger/).count(), 0, 'what is in another folder is not of this window');
   say('the changes of both folders are listed, and no others');
 
   await palette('Agent Changes: Undo All');
-  await page.locator('.monaco-dialog-box', { hasText: 'Claude Code' }).waitFor();
+  await page.locator('.monaco-dialog-box', { hasText: 'mason' }).waitFor();
   await page.locator('.monaco-dialog-box .monaco-button', { hasText: 'Undo 2 changes' }).click();
   await until(() => disk('front/shop.py') === FILES['front/shop.py'] && disk('back/shop.py') === FILES['back/shop.py'], 'both are undone');
   assert.equal(disk('other/shop.py'), 'c = 2\n');
@@ -65,22 +70,22 @@ export async function severalFolders() {
 
   await palette('Agent Changes: Keep All');
   await page.locator('.monaco-dialog-box .monaco-button', { hasText: 'Keep 2 changes' }).click();
-  await until(async () => await row(/painter · /).count() === 0, 'nothing is listed');
+  await until(async () => await row(/sculptor · /).count() === 0, 'nothing is listed');
   assert.match(JSON.stringify(listedAt('other')), /other\/shop\.py/);
   assert.doesNotMatch(JSON.stringify(listedAt('front')), /shop\.py/);
   say('what is in the other folder is still to be kept or undone');
 
   const isThere = text => fs.readFileSync(path.join(team, 'front/greet.latin1')).equals(Buffer.from(text, 'latin1'));
-  const spell = n => claude.call('Edit', 'greet.latin1', { old_string: `line ${n}`, new_string: `l\u00edne ${n}` });
+  const spell = n => mason.call('Edit', 'greet.latin1', { old_string: `line ${n}`, new_string: `l\u00edne ${n}` });
   await openFile('../team/front/greet.latin1');
-  await claude.call('Read', 'greet.latin1');
+  await mason.call('Read', 'greet.latin1');
   assert.equal((await spell(4)).isError, false);
   await until(() => isThere(LATIN.replace('line 4', 'l\u00edne 4')), 'it is written');
   await status(/\b1 changes? in /).waitFor();
   await palette('Agent Changes: Undo File');
   await until(() => isThere(LATIN), 'it is undone');
   await askBeforeEachEdit();
-  await claude.call('Read', 'greet.latin1');
+  await mason.call('Read', 'greet.latin1');
   const call = spell(3);
   await waiting('greet.latin1').first().click();
   await titleButton('Accept').click();

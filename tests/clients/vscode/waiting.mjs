@@ -1,9 +1,9 @@
-// Played by keys.mjs: what waits for the person is decided by keyboard alone, in the real workbench: a queue, and in "new"
-// ten files without a tab (it prints how long they take), changes left out, typed text, commands.
+// Played by window.mjs: what waits for the person is decided by keyboard alone, in the real workbench: a queue, and in "new"
+// files without a tab (it prints how long they take), changes left out, typed text, commands.
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
-import { LINES, shop, TEN } from './open.mjs';
+import { CLOSED, LINES, shop } from './open.mjs';
 import { PRICES } from './shop.mjs';
 import { say, until } from './workbench.mjs';
 
@@ -41,23 +41,19 @@ const nextInReview = (before = []) => until(async () => {
 }, 'the next review has the keyboard');
 
 async function aQueueByOneKey() {
-  let round = 0;
-  for (const files of [['one.py', 'one.py', 'one.py'], ['one.py', 'two.py', 'two.py', 'one.py']]) {
-    for (const basename of ['one.py', 'two.py']) fs.writeFileSync(file(basename), LINES);
-    await page.locator('.view-line', { hasText: 'value_0' }).first().click();
-    const calls = await propose(++round, files);
-    await pressKeyOf('nextFile');
-    const decided = [];
-    while (decided.length < files.length) {
-      decided.push(await nextInReview(decided));
-      await pressKeyOf('reject'); // once: then one box is that of this review, and stays until Enter
-      await reasonBox.locator('input:focus').waitFor();
-      await page.keyboard.press('Enter');
-    }
-    assert.ok((await Promise.all(calls)).every(result => result.error?.code === 'rejected'));
-    await keyboardIsBack();
-    say(`${files.length} reviews decided by keyboard`);
+  const files = ['one.py', 'two.py', 'two.py', 'one.py'];
+  const calls = await propose('queue', files);
+  await pressKeyOf('nextFile');
+  const decided = [];
+  while (decided.length < files.length) {
+    decided.push(await nextInReview(decided));
+    await pressKeyOf('reject'); // once: then one box is that of this review, and stays until Enter
+    await reasonBox.locator('input:focus').waitFor();
+    await page.keyboard.press('Enter');
   }
+  assert.ok((await Promise.all(calls)).every(result => result.error?.code === 'rejected'));
+  await keyboardIsBack();
+  say(`${files.length} reviews decided by keyboard`);
 }
 
 /** One agent, whose next edit follows the answer to the last one: its review comes while the last one is closed. */
@@ -82,13 +78,13 @@ async function oneAgentAfterAnother() {
 }
 
 /** Files without a tab: to the first one, and each accepted by one key. */
-async function tenFilesWithoutATab() {
+async function filesWithoutATab() {
   const calls = [];
-  for (const [n, basename] of TEN.entries()) {
-    await read(`ten-${n}`, basename);
-    calls.push(edit(`ten-${n}`, basename, 'value_7 = 7', `value_7 = ${100 + n}`));
+  for (const [n, basename] of CLOSED.entries()) {
+    await read(`closed-${n}`, basename);
+    calls.push(edit(`closed-${n}`, basename, 'value_7 = 7', `value_7 = ${100 + n}`));
   }
-  await status('10 to review').waitFor();
+  await status(`${CLOSED.length} to review`).waitFor();
   await page.locator('.view-line', { hasText: 'value_0' }).first().click();
   const began = Date.now();
   let nAnswered = 0;
@@ -96,17 +92,17 @@ async function tenFilesWithoutATab() {
   await pressKeyOf('nextFile');
   await until(async () => {
     if (await inReview()) await pressKeyOf('accept');
-    return nAnswered === TEN.length;
-  }, 'all ten are accepted');
+    return nAnswered === CLOSED.length;
+  }, 'all are accepted');
   const took = Date.now() - began;
-  assert.deepEqual((await Promise.all(calls)).map(({ status: state }) => state), TEN.map(() => 'success'));
-  for (const [n, basename] of TEN.entries()) assert.equal(disk(basename), LINES.replace('value_7 = 7', `value_7 = ${100 + n}`));
+  assert.deepEqual((await Promise.all(calls)).map(({ status: state }) => state), CLOSED.map(() => 'success'));
+  for (const [n, basename] of CLOSED.entries()) assert.equal(disk(basename), LINES.replace('value_7 = 7', `value_7 = ${100 + n}`));
   await keyboardIsBack();
-  say(`10 waiting files of closed tabs decided in ${(took / 1000).toFixed(1)} s by keys`);
+  say(`${CLOSED.length} waiting files of closed tabs decided in ${(took / 1000).toFixed(1)} s by keys`);
 }
 
 async function allAtOnce() {
-  const files = ['one.py', 'two.py', 'two.py', 'one.py'];
+  const files = ['one.py', 'two.py', 'one.py'];
   for (const basename of files) fs.writeFileSync(file(basename), LINES);
   const proposed = basename => files.reduce((text, name, n) => name === basename ? text.replace(`value_${4 * n} = `, `value_${4 * n} =  `) : text, LINES);
   await page.locator('.view-line', { hasText: 'value_0' }).first().click();
@@ -115,7 +111,7 @@ async function allAtOnce() {
   await reasonBox.waitFor();
   await page.keyboard.press('Escape');
   await reasonBox.waitFor({ state: 'hidden' });
-  await status('4 to review').waitFor();
+  await status('3 to review').waitFor();
   await palette('Agent Changes: Reject All');
   await reasonBox.waitFor();
   await page.keyboard.type('one blank will do');
@@ -222,13 +218,13 @@ export async function waitingEdits() {
   await closeEditors();
   fs.writeFileSync(file('prices.py'), PRICES);
   await setWorkspace(QUIET);
-  await agent(null, 'askBeforeEachEdit');
+  await agent(null, 'ask', { when: 'each_edit' });
   await until(() => agent(null, 'state').then(state => state === 'running', () => false), 'the agents have their daemon');
   await openFile('one.py');
   await aQueueByOneKey();
   if (process.argv[2] === 'floor') return; // which has shown a review, its keys and the box for a reason
   await oneAgentAfterAnother();
-  await tenFilesWithoutATab();
+  await filesWithoutATab();
   await allAtOnce();
   await aProposal();
   await aFileThatChanges();

@@ -1,8 +1,9 @@
 // An agent that lives in the editor, as another extension: it uses the exported API of Fileops and nothing else.
 // The test's program controls it over HTTP: POST {session, method, params}; hanging up takes the call back.
 // The method `visible` answers with the paths of the files that extensions know to be visible.
-// `askBeforeEachEdit` sets `fileops.ask`, and begins anew with it.
+// `ask` sets `fileops.ask`, or removes it, and begins anew with that.
 // `run` and `open` are VS Code's own acts for a person whose keys are no subject of the story: a command; a file, at a line.
+// `nFolders` answers with how many folders the window has.
 // `caughtUp` answers once the keys of what the window shows work; `inReview` then, with the id of the review in front.
 // With {kill: PID} the daemon is killed first, so that the editor sends the call before it can notice.
 const fs = require('node:fs');
@@ -30,8 +31,8 @@ async function caughtUp() {
 }
 
 /** The person's setting, with which the window begins anew. */
-async function askBeforeEachEdit() {
-  await vscode.workspace.getConfiguration('fileops').update('ask', 'each_edit', vscode.ConfigurationTarget.Global);
+async function ask({ when }) {
+  await vscode.workspace.getConfiguration('fileops').update('ask', when, vscode.ConfigurationTarget.Global);
   await vscode.commands.executeCommand('fileops.restart');
 }
 
@@ -66,7 +67,8 @@ exports.activate = async context => {
     const target = session ? fileops.session(session) : fileops;
     try {
       if (kill) killAndWait(kill);
-      const own = { state: () => fileops.state, visible, caughtUp, askBeforeEachEdit, run, open, inReview: () => inReview(fileops) }[method];
+      const nFolders = () => vscode.workspace.workspaceFolders?.length ?? 0;
+      const own = { state: () => fileops.state, visible, nFolders, caughtUp, ask, run, open, inReview: () => inReview(fileops) }[method];
       const result = own ? await own(params) : await target[method](params, cancel.token);
       response.end(JSON.stringify({ result: result ?? null }));
     } catch (error) {
